@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * kmes_abi.h - every byte that a producer and a consumer of KMES agree on.
+ *
+ * The stream. Each CPU owns one ring in shared memory and is its only writer. The writer
+ * never waits: when a ring is full the oldest events are overwritten. Any number of
+ * consumers map a ring and read it without locks; each keeps its read position in its
+ * own memory, so the writer knows of none of them. What a consumer missed shows as a gap
+ * in the sequence numbers, which count per CPU from 1.
+ *
+ * The mapping. One descriptor, one mmap of 8192 + 2 * capacity bytes:
+ *
+ *	0     producer page   identification, positions, futex word; written by the producer
+ *	4096  consumer page   byte 0 is need_wake, all that a consumer ever stores
+ *	8192  data            capacity bytes, and the same capacity bytes once more
+ *
+ * The second copy of the data makes an event that crosses the end of the ring contiguous:
+ * nobody writes code for the wrap. Positions are absolute byte counts that only grow; the
+ * place of a position in the data is position & (capacity - 1).
+ *
+ * An event is a packed header of 77 bytes, the type's text (UTF-8, no terminator), and a
+ * MessagePack value. event_size covers all of it and the next event starts there;
+ * header_size says where the payload starts, so that later headers may grow.
+ *
+ * A resize replaces every ring by a new one: events that fit move along, sequences go
+ * on, generation steps by one in the old page, which is never written again, and
+ * consumers attach anew and find their place by sequence.
+ *
+ * Integers are little-endian. The device /dev/kmes offers the calls of a native kernel
+ * as ioctls, with the same errors in the same order.
+ */
+#ifndef KMES_ABI_H
+#define KMES_ABI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+#else
+#include <assert.h>
+#include <stddef.h>
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "KMES rings are little-endian memory; this machine is not"
+#endif
+
+/* The native system calls. */
+#define KMES_NR_EMIT 1090
+#define KMES_NR_ATTACH 1091
+#define KMES_NR_EMIT_BATCH 1092
+
+/* As the CPU index of an attach: tell the slot count, open nothing. */
+#define KMES_ATTACH_QUERY_SLOTS 0xFFFFFFFFu
+
+/* The mapping. */
+#define KMES_MAGIC "KMESRING"
+#define KMES_MAGIC_SIZE 8
+#define KMES_RING_VERSION 1
+#define KMES_PAGE_SIZE 4096
+#define KMES_CONSUMER_OFFSET 4096
+#define KMES_DATA_OFFSET 8192
+
+#define KMES_MAPPING_SIZE(capacity) (KMES_DATA_OFFSET + 2 * (__u64)(capacity))
+
+/* Limits and defaults of the configuration. */
+#define KMES_CAPACITY_MIN 65536ull
+#define KMES_CAPACITY_MAX 268435456ull
+#define KMES_CAPACITY_DEFAULT 4194304ull
+#define KMES_EVENT_SIZE_MIN 1024u
+#define KMES_EVENT_SIZE_MAX 4194304u
+#define KMES_EVENT_SIZE_DEFAULT 65536u
+#define KMES_DEPTH_MIN 4u
+#define KMES_DEPTH_MAX 256u
+#define KMES_DEPTH_DEFAULT 32u
+#define KMES_RATE_MIN 100u
+#define KMES_RATE_MAX 1000000u
+#define KMES_RATE_DEFAULT 10000u
+#define KMES_BATCH_MAX 256u
+
+/* Who emitted an event; other values are unassigned. */
+enum kmes_origin {
+	KMES_ORIGIN_USERSPACE = 0,
+	KMES_ORIGIN_KMES = 1,
+	KMES_ORIGIN_KACS = 2,
+	KMES_ORIGIN_LCS = 3,
+	KMES_ORIGIN_TRACE = 254, /* an ordinary kernel's trace events */
+	KMES_ORIGIN_HOST = 255,	 /* an ordinary kernel's process events */
+};
+
+/*
+ * First page of the mapping. The first line never changes, but for generation, which
+ * is stored once more when the ring is replaced. The second line holds the positions,
+ * the third the futex word, so that the lines a producer writes on each event are not
+ * the ones that everybody reads.
+ */
+struct kmes_producer_page {
+	__u8 magic[KMES_MAGIC_SIZE]; /* compared byte by byte, before anything else */
+	__u32 version;
+	__u16 cpu_id;
+	__u16 reserved0;
+	__u64 capacity; /* bytes, a power of two */
+	__u64 data_offset;
+	__u64 generation; /* 1 for a CPU's first ring */
+	__u8 reserved1[24];
+	__u64 write_pos; /* where the next event starts */
+	__u64 tail_pos;	 /* where the oldest surviving event starts */
+	__u8 reserved2[48];
+	__u32 futex_counter; /* moves only when need_wake was found set */
+	__u8 reserved3[60];
+	__u8 unused[KMES_PAGE_SIZE - 192];
+};
+
+#define KMES_ASSERT_AT(type, field, offset)                                              \
+	_Static_assert(offsetof(type, field) == (offset), #field " moved")
+
+KMES_ASSERT_AT(struct kmes_producer_page, magic, 0);
+KMES_ASSERT_AT(struct kmes_producer_page, version, 8);
+KMES_ASSERT_AT(struct kmes_producer_page, cpu_id, 12);
+KMES_ASSERT_AT(struct kmes_producer_page, capacity, 16);
+KMES_ASSERT_AT(struct kmes_producer_page, data_offset, 24);
+KMES_ASSERT_AT(struct kmes_producer_page, generation, 32);
+KMES_ASSERT_AT(struct kmes_producer_page, write_pos, 64);
+KMES_ASSERT_AT(struct kmes_producer_page, tail_pos, 72);
+KMES_ASSERT_AT(struct kmes_producer_page, futex_counter, 128);
+_Static_assert(sizeof(struct kmes_producer_page) == KMES_PAGE_SIZE, "one page");
+
+/* Second page of the mapping: any nonzero need_wake means that somebody may sleep. */
+struct kmes_consumer_page {
+	__u8 need_wake;
+	__u8 reserved4[KMES_PAGE_SIZE - 1];
+};
+_Static_assert(sizeof(struct kmes_consumer_page) == KMES_PAGE_SIZE, "one page");
+
+/* An event's header as it stands in the ring, at any address. */
+struct kmes_event_header {
+	__u32 event_size;  /* header and payload */
+	__u32 header_size; /* 77 + type_len, or more in a later revision */
+	__u64 timestamp;   /* ns since the epoch, CLOCK_REALTIME */
+	__u64 sequence;	   /* per CPU, the first is 1 */
+	__u16 cpu_id;
+	__u8 origin_class;
+	__u8 effective_token_guid[16]; /* zero: not available */
+	__u8 true_token_guid[16];
+	__u8 process_guid[16];
+	__u16 type_len; /* bytes of type text behind the header */
+} __attribute__((packed));
+
+#define KMES_HEADER_SIZE 77
+
+KMES_ASSERT_AT(struct kmes_event_header, header_size, 4);
+KMES_ASSERT_AT(struct kmes_event_header, timestamp, 8);
+KMES_ASSERT_AT(struct kmes_event_header, sequence, 16);
+KMES_ASSERT_AT(struct kmes_event_header, cpu_id, 24);
+KMES_ASSERT_AT(struct kmes_event_header, origin_class, 26);
+KMES_ASSERT_AT(struct kmes_event_header, effective_token_guid, 27);
+KMES_ASSERT_AT(struct kmes_event_header, true_token_guid, 43);
+KMES_ASSERT_AT(struct kmes_event_header, process_guid, 59);
+KMES_ASSERT_AT(struct kmes_event_header, type_len, 75);
+_Static_assert(sizeof(struct kmes_event_header) == KMES_HEADER_SIZE, "packed");
+
+/* One event of a batch; the padding is not looked at. */
+struct kmes_batch_entry {
+	__aligned_u64 event_type;
+	__u16 event_type_len;
+	__u8 pad0[6];
+	__aligned_u64 payload;
+	__u32 payload_len;
+	__u8 pad1[4];
+};
+KMES_ASSERT_AT(struct kmes_batch_entry, event_type_len, 8);
+KMES_ASSERT_AT(struct kmes_batch_entry, payload, 16);
+KMES_ASSERT_AT(struct kmes_batch_entry, payload_len, 24);
+_Static_assert(sizeof(struct kmes_batch_entry) == 32, "32 bytes an entry");
+
+/*
+ * ioctls of /dev/kmes. Pointers travel as u64, so 32-bit callers use the same numbers
+ * and layouts. Reserved fields must be 0.
+ */
+struct kmes_ioc_attach {
+	__u32 cpu; /* or KMES_ATTACH_QUERY_SLOTS */
+	__u32 reserved;
+	__aligned_u64 capacity_ptr;   /* u64: capacity in bytes, or the slot count */
+	__aligned_u64 generation_ptr; /* u64: the ring's birth generation; 0: not wanted */
+};
+
+struct kmes_ioc_emit {
+	__aligned_u64 type;
+	__aligned_u64 payload;
+	__u32 payload_len;
+	__u16 type_len;
+	__u16 reserved;
+};
+
+struct kmes_ioc_batch {
+	__aligned_u64 entries;	   /* struct kmes_batch_entry[count] */
+	__aligned_u64 emitted_out; /* u32: how many were emitted */
+	__u32 count;
+	__u32 reserved;
+};
+
+/* The same on behalf of the process that pidfd names. */
+struct kmes_ioc_attach_for {
+	struct kmes_ioc_attach call;
+	__s32 pidfd;
+	__u32 reserved;
+};
+
+struct kmes_ioc_emit_for {
+	struct kmes_ioc_emit call;
+	__s32 pidfd;
+	__u32 reserved;
+};
+
+struct kmes_ioc_batch_for {
+	struct kmes_ioc_batch call;
+	__s32 pidfd;
+	__u32 reserved;
+};
+
+#define KMES_IOC_MAGIC 0xE4
+#define KMES_IOC_ATTACH _IOW(KMES_IOC_MAGIC, 1, struct kmes_ioc_attach)
+#define KMES_IOC_EMIT _IOW(KMES_IOC_MAGIC, 2, struct kmes_ioc_emit)
+#define KMES_IOC_BATCH _IOW(KMES_IOC_MAGIC, 3, struct kmes_ioc_batch)
+#define KMES_IOC_ATTACH_FOR _IOW(KMES_IOC_MAGIC, 4, struct kmes_ioc_attach_for)
+#define KMES_IOC_EMIT_FOR _IOW(KMES_IOC_MAGIC, 5, struct kmes_ioc_emit_for)
+#define KMES_IOC_BATCH_FOR _IOW(KMES_IOC_MAGIC, 6, struct kmes_ioc_batch_for)
+
+_Static_assert(sizeof(struct kmes_ioc_attach) == 24, "same for 32-bit callers");
+_Static_assert(sizeof(struct kmes_ioc_emit) == 24, "same for 32-bit callers");
+_Static_assert(sizeof(struct kmes_ioc_batch) == 24, "same for 32-bit callers");
+_Static_assert(sizeof(struct kmes_ioc_attach_for) == 32, "same for 32-bit callers");
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * kmes_order.h - the ordered accesses and fences of the ring, for kernel and user space.
+ *
+ * Nothing else in the tree orders memory that producer and consumer share. Each use says
+ * which letter it is; the partners, and what each pair promises:
+ *
+ *  A  tail_pos store-release, fence_release,     an overwritten byte is never taken for
+ *     then the data stores (writer)              an event: who copied a byte of the new
+ *  B  data loads, fence_acquire, then the        lap sees the tail that moved past it
+ *     second tail_pos load (reader)              (A pairs with B)
+ *
+ *  C  write_pos store-release (writer)           below write_pos the event's bytes are
+ *  D  write_pos load-acquire (reader)            complete (C pairs with D)
+ *
+ *  E  write_pos store, fence_full, need_wake     one of both sees the other: the writer
+ *     load (writer)                              the flag, or the reader the event; no
+ *  F  need_wake store, fence_full, then          sleeper is left behind (E pairs with F)
+ *     futex_counter, write_pos and generation
+ *     loads (reader)
+ *
+ *  G  generation store-release in the old page,  the write_pos loaded after the new
+ *     after its last write_pos (replacer)        generation was seen is the frozen one
+ *  H  generation load-acquire, then write_pos    (G pairs with H)
+ *     load (reader)
+ *
+ *  I  generation store, fence_full, need_wake    as E and F, for a sleeper on a ring that
+ *     load (replacer)                            is replaced (I pairs with F)
+ *
+ *  J  tail_pos store-release (writer)            an event at or above the tail that was
+ *  K  tail_pos load-acquire before reading       loaded had been published whole
+ *     (reader)                                   (J pairs with K)
+ *
+ *  L  futex_counter store-release (writer)       who wakes sees what woke it
+ *  M  futex_counter load-acquire (reader)        (L pairs with M)
+ *
+ * need_wake = 0 is a relaxed store: a stale 1 costs one needless wake.
+ *
+ * The data bytes of a ring are copied with kmes_copy_shared(). Under ThreadSanitizer,
+ * which does not know fences, it copies by relaxed atomic words; elsewhere it is memcpy,
+ * which is sound because torn copies are thrown away unlooked at (A and B).
+ */
+#ifndef KMES_ORDER_H
+#define KMES_ORDER_H
+
+#ifdef __KERNEL__
+
+#include <asm/barrier.h>
+#include <linux/compiler.h>
+#include <linux/string.h>
+
+#define kmes_load_relaxed(p) READ_ONCE(*(p))
+#define kmes_load_acquire(p) smp_load_acquire(p)
+#define kmes_store_relaxed(p, v) WRITE_ONCE(*(p), (v))
+#define kmes_store_release(p, v) smp_store_release((p), (v))
+#define kmes_fence_acquire() smp_rmb()
+#define kmes_fence_release() smp_wmb()
+#define kmes_fence_full() smp_mb()
+#define kmes_copy_shared(dst, src, n) memcpy((dst), (src), (n))
+
+#else
+
+#include <stddef.h>
+#include <string.h>
+
+#define kmes_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define kmes_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define kmes_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define kmes_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+#if defined(__SANITIZE_THREAD__)
+#define KMES_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KMES_TSAN 1
+#endif
+#endif
+
+#ifdef KMES_TSAN
+/* gcc warns that ThreadSanitizer ignores fences; the accesses around them are atomic. */
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+static inline void kmes_copy_shared(void *dst, const void *src, size_t n)
+{
+	unsigned char *d = dst;
+	const unsigned char *s = src;
+
+	for (; n; n--)
+		__atomic_store_n(d++, __atomic_load_n(s++, __ATOMIC_RELAXED),
+				 __ATOMIC_RELAXED);
+}
+#else
+static inline void kmes_copy_shared(void *dst, const void *src, size_t n)
+{
+	memcpy(dst, src, n);
+}
+#endif
+
+#define kmes_fence_acquire() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define kmes_fence_release() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define kmes_fence_full() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+#endif
+#endif
