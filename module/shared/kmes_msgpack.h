@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * kmes_msgpack.h - a MessagePack walker without recursion, and the UTF-8 check.
+ *
+ * A value is walked token by token: kmes_mp_next() decodes one head, steps over the bytes
+ * of a string, binary or extension, and leaves the elements of a container to the next
+ * calls. Who walks keeps the count of what is still to come for each level that is open;
+ * kmes_mp_validate() does so in memory of its caller, since a kernel stack is small.
+ *
+ * Nothing is read at or past the end that was given, and no declared number is believed:
+ * a length must fit into the bytes that are left, and a count too, as each element takes
+ * one byte at least. So a count that was accepted never exceeds the buffer's size.
+ *
+ * Depth: the value at the top is at depth 0. A container at the top is depth 1, also
+ * when it is empty, and each container inside another is one deeper.
+ *
+ * Compiles in the kernel and in user space; no floating point, no allocation.
+ */
+#ifndef KMES_MSGPACK_H
+#define KMES_MSGPACK_H
+
+#include <linux/types.h>
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#else
+#include <errno.h>
+#endif
+
+#define KMES_MP_DEPTH_MAX 256
+
+enum kmes_mp_type {
+	KMES_MP_NIL,
+	KMES_MP_BOOL,	 /* value.u is 0 or 1 */
+	KMES_MP_UINT,	 /* value.u; also a signed form that holds no negative number */
+	KMES_MP_INT,	 /* value.i, negative */
+	KMES_MP_FLOAT32, /* value.u holds the 32 bits */
+	KMES_MP_FLOAT64, /* value.u holds the 64 bits */
+	KMES_MP_STR,	 /* data, len; not checked for UTF-8 */
+	KMES_MP_BIN,	 /* data, len */
+	KMES_MP_ARRAY,	 /* count values follow */
+	KMES_MP_MAP,	 /* count pairs of key and value follow */
+	KMES_MP_EXT,	 /* ext_type, data, len */
+};
+
+struct kmes_mp_token {
+	enum kmes_mp_type type;
+	__s8 ext_type;
+	__u32 len;
+	__u32 count;
+	union {
+		__u64 u;
+		__s64 i;
+	} value;
+	const __u8 *data; /* points into the buffer that is walked */
+};
+
+/* Why bytes are not one well-formed value. */
+enum kmes_mp_fault {
+	KMES_MP_OK,
+	KMES_MP_EMPTY,
+	KMES_MP_TRUNCATED,
+	KMES_MP_RESERVED,
+	KMES_MP_LENGTH,
+	KMES_MP_COUNT,
+	KMES_MP_DEEP,
+	KMES_MP_TRAILING,
+};
+
+/* One count for each level that is open. */
+struct kmes_mp_scratch {
+	__u32 left[KMES_MP_DEPTH_MAX];
+};
+
+/* The words for a fault, for messages. */
+static inline const char *kmes_mp_reason(enum kmes_mp_fault fault)
+{
+	switch (fault) {
+	case KMES_MP_OK:
+		return "well-formed";
+	case KMES_MP_EMPTY:
+		return "empty";
+	case KMES_MP_TRUNCATED:
+		return "ends inside a value";
+	case KMES_MP_RESERVED:
+		return "reserved byte 0xc1";
+	case KMES_MP_LENGTH:
+		return "length exceeds the payload";
+	case KMES_MP_COUNT:
+		return "count exceeds the payload";
+	case KMES_MP_DEEP:
+		return "nested too deep";
+	case KMES_MP_TRAILING:
+		return "bytes after the value";
+	}
+	return "unknown";
+}
+
+/* Read a big-endian number of 1, 2, 4 or 8 bytes. */
+static inline __u64 kmes_mp_number(const __u8 *p, unsigned int size)
+{
+	__u16 v16;
+	__u32 v32;
+	__u64 v64;
+
+	switch (size) {
+	case 1:
+		return *p;
+	case 2:
+		__builtin_memcpy(&v16, p, sizeof(v16));
+		return __builtin_bswap16(v16);
+	case 4:
+		__builtin_memcpy(&v32, p, sizeof(v32));
+		return __builtin_bswap32(v32);
+	default:
+		__builtin_memcpy(&v64, p, sizeof(v64));
+		return __builtin_bswap64(v64);
+	}
+}
+
+/* Step over len bytes of contents. */
+static inline enum kmes_mp_fault kmes_mp_take(const __u8 **pos, const __u8 *end,
+					      struct kmes_mp_token *tok,
+					      enum kmes_mp_type type, __u32 len)
+{
+	if (len > (__u64)(end - *pos))
+		return KMES_MP_LENGTH;
+	tok->type = type;
+	tok->len = len;
+	tok->data = *pos;
+	*pos += len;
+	return KMES_MP_OK;
+}
+
+/* Open a container: each element needs a byte, and a pair is two of them. */
+static inline enum kmes_mp_fault kmes_mp_open(const __u8 **pos, const __u8 *end,
+					      struct kmes_mp_token *tok,
+					      enum kmes_mp_type type, __u32 count)
+{
+	__u64 values = type == KMES_MP_MAP ? 2 * (__u64)count : count;
+
+	if (values > (__u64)(end - *pos))
+		return KMES_MP_COUNT;
+	tok->type = type;
+	tok->count = count;
+	return KMES_MP_OK;
+}
+
+/* A signed form: what is not negative is handed out as unsigned. */
+static inline enum kmes_mp_fault kmes_mp_signed(struct kmes_mp_token *tok, __s64 v)
+{
+	tok->type = v < 0 ? KMES_MP_INT : KMES_MP_UINT;
+	tok->value.i = v;
+	return KMES_MP_OK;
+}
+
+static inline enum kmes_mp_fault kmes_mp_unsigned(struct kmes_mp_token *tok,
+						  enum kmes_mp_type type, __u64 v)
+{
+	tok->type = type;
+	tok->value.u = v;
+	return KMES_MP_OK;
+}
+
+/* An extension: its type's byte, then its contents. */
+static inline enum kmes_mp_fault kmes_mp_ext(const __u8 **pos, const __u8 *end,
+					     struct kmes_mp_token *tok, __u32 len)
+{
+	if (*pos == end)
+		return KMES_MP_TRUNCATED;
+	tok->ext_type = (__s8)*(*pos)++;
+	return kmes_mp_take(pos, end, tok, KMES_MP_EXT, len);
+}
+
+/* The forms 0xc0 to 0xdf; *pos stands behind that byte. */
+static inline enum kmes_mp_fault kmes_mp_long_form(const __u8 **pos, const __u8 *end,
+						   struct kmes_mp_token *tok, __u8 form)
+{
+	/* How many bytes of number follow each form. */
+	static const __u8 number_size[32] = {
+		0, 0, 0, 0, 1, 2, 4, 1, 2, 4, 4, 8, 1, 2, 4, 8,
+		1, 2, 4, 8, 0, 0, 0, 0, 0, 1, 2, 4, 2, 4, 2, 4,
+	};
+	unsigned int size = number_size[form & 31];
+	__u64 v = 0;
+
+	if (size) {
+		if (size > (__u64)(end - *pos))
+			return KMES_MP_TRUNCATED;
+		v = kmes_mp_number(*pos, size);
+		*pos += size;
+	}
+	switch (form) {
+	case 0xc0:
+		return kmes_mp_unsigned(tok, KMES_MP_NIL, 0);
+	case 0xc1:
+		return KMES_MP_RESERVED;
+	case 0xc2:
+	case 0xc3:
+		return kmes_mp_unsigned(tok, KMES_MP_BOOL, form & 1);
+	case 0xc4:
+	case 0xc5:
+	case 0xc6:
+		return kmes_mp_take(pos, end, tok, KMES_MP_BIN, v);
+	case 0xc7:
+	case 0xc8:
+	case 0xc9:
+		return kmes_mp_ext(pos, end, tok, v);
+	case 0xca:
+		return kmes_mp_unsigned(tok, KMES_MP_FLOAT32, v);
+	case 0xcb:
+		return kmes_mp_unsigned(tok, KMES_MP_FLOAT64, v);
+	case 0xcc:
+	case 0xcd:
+	case 0xce:
+	case 0xcf:
+		return kmes_mp_unsigned(tok, KMES_MP_UINT, v);
+	case 0xd0:
+		return kmes_mp_signed(tok, (__s8)v);
+	case 0xd1:
+		return kmes_mp_signed(tok, (__s16)v);
+	case 0xd2:
+		return kmes_mp_signed(tok, (__s32)v);
+	case 0xd3:
+		return kmes_mp_signed(tok, (__s64)v);
+	case 0xd4:
+	case 0xd5:
+	case 0xd6:
+	case 0xd7:
+	case 0xd8:
+		return kmes_mp_ext(pos, end, tok, 1u << (form - 0xd4));
+	case 0xd9:
+	case 0xda:
+	case 0xdb:
+		return kmes_mp_take(pos, end, tok, KMES_MP_STR, v);
+	case 0xdc:
+	case 0xdd:
+		return kmes_mp_open(pos, end, tok, KMES_MP_ARRAY, v);
+	default:
+		return kmes_mp_open(pos, end, tok, KMES_MP_MAP, v);
+	}
+}
+
+/*
+ * Decode the token at *pos and move *pos behind it, telling what is wrong with it. After
+ * a fault the token and *pos (never past end) mean nothing.
+ */
+static inline enum kmes_mp_fault kmes_mp_step(const __u8 **pos, const __u8 *end,
+					      struct kmes_mp_token *tok)
+{
+	__u8 form;
+
+	if (*pos == end)
+		return KMES_MP_TRUNCATED;
+	form = *(*pos)++;
+	if (form < 0x80)
+		return kmes_mp_unsigned(tok, KMES_MP_UINT, form);
+	if (form >= 0xe0)
+		return kmes_mp_signed(tok, (__s8)form);
+	if (form >= 0xc0)
+		return kmes_mp_long_form(pos, end, tok, form);
+	if (form >= 0xa0)
+		return kmes_mp_take(pos, end, tok, KMES_MP_STR, form & 31);
+	if (form >= 0x90)
+		return kmes_mp_open(pos, end, tok, KMES_MP_ARRAY, form & 15);
+	return kmes_mp_open(pos, end, tok, KMES_MP_MAP, form & 15);
+}
+
+/* The same, 0 or -EINVAL. */
+static inline int kmes_mp_next(const __u8 **pos, const __u8 *end,
+			       struct kmes_mp_token *tok)
+{
+	return kmes_mp_step(pos, end, tok) ? -EINVAL : 0;
+}
+
+/* How many values a container holds; the walker has seen that this fits. */
+static inline __u32 kmes_mp_values(const struct kmes_mp_token *tok)
+{
+	return tok->type == KMES_MP_MAP ? 2 * tok->count : tok->count;
+}
+
+/*
+ * Are the len bytes exactly one well-formed value, nested no deeper than max_depth (at
+ * most KMES_MP_DEPTH_MAX)? Tells what is wrong, KMES_MP_OK if nothing. The time is linear
+ * in len. The scratch need not be initialised and holds nothing afterwards.
+ */
+static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
+					       __u32 max_depth,
+					       struct kmes_mp_scratch *scratch)
+{
+	const __u8 *pos = buf;
+	const __u8 *end = pos + len;
+	struct kmes_mp_token tok;
+	enum kmes_mp_fault fault;
+	__u32 depth = 0;
+	__u32 left = 1; /* values still to come at this level */
+
+	if (!len)
+		return KMES_MP_EMPTY;
+	if (max_depth > KMES_MP_DEPTH_MAX)
+		max_depth = KMES_MP_DEPTH_MAX;
+	for (;;) {
+		fault = kmes_mp_step(&pos, end, &tok);
+		if (fault)
+			return fault;
+		left--;
+		if (tok.type == KMES_MP_ARRAY || tok.type == KMES_MP_MAP) {
+			if (depth == max_depth)
+				return KMES_MP_DEEP;
+			scratch->left[depth++] = left;
+			left = kmes_mp_values(&tok);
+		}
+		while (!left) {
+			if (!depth)
+				return pos == end ? KMES_MP_OK : KMES_MP_TRAILING;
+			left = scratch->left[--depth];
+		}
+	}
+}
+
+/* The same, 0 or -EINVAL. */
+static inline int kmes_mp_validate(const void *buf, __u32 len, __u32 max_depth,
+				   struct kmes_mp_scratch *scratch)
+{
+	return kmes_mp_check(buf, len, max_depth, scratch) ? -EINVAL : 0;
+}
+
+/* How many bytes from s on are ASCII; looks at eight at once. */
+static inline __u32 kmes_ascii_run(const __u8 *s, __u32 len)
+{
+	__u32 n = 0;
+	__u64 word;
+
+	while (len - n >= 8) {
+		__builtin_memcpy(&word, s + n, sizeof(word));
+		if (word & 0x8080808080808080ull)
+			break;
+		n += 8;
+	}
+	while (n < len && s[n] < 0x80)
+		n++;
+	return n;
+}
+
+/*
+ * Decode the code point at s, of which len bytes (at least 1) may be looked at. Returns
+ * its bytes, 1 to 4. Bytes that are no code point (surrogates, overlong forms, numbers
+ * over U+10FFFF and what is cut off are none) give -N, where N (1 to 3) is the length of
+ * the longest start of a code point there, or 1: what one U+FFFD should stand for.
+ */
+static inline int kmes_utf8_decode(const __u8 *s, __u32 len, __u32 *cp)
+{
+	__u8 low = 0x80, high = 0xbf; /* bounds of the second byte */
+	__u32 v = s[0];
+	int n, size;
+
+	if (v < 0x80) {
+		*cp = v;
+		return 1;
+	}
+	if (v < 0xc2 || v > 0xf4)
+		return -1;
+	size = v < 0xe0 ? 2 : v < 0xf0 ? 3 : 4;
+	if (v == 0xe0)
+		low = 0xa0;
+	else if (v == 0xed)
+		high = 0x9f;
+	else if (v == 0xf0)
+		low = 0x90;
+	else if (v == 0xf4)
+		high = 0x8f;
+	v &= 0x7f >> size;
+	for (n = 1; n < size; n++) {
+		if ((__u32)n == len || s[n] < low || s[n] > high)
+			return -n;
+		v = v << 6 | (s[n] & 0x3f);
+		low = 0x80;
+		high = 0xbf;
+	}
+	*cp = v;
+	return size;
+}
+
+/* Is all of it UTF-8, strictly? NUL is a character like others; nothing at all is. */
+static inline int kmes_utf8_valid(const void *s, __u32 len)
+{
+	const __u8 *p = s;
+	__u32 n = 0;
+	__u32 cp;
+	int size;
+
+	for (;;) {
+		n += kmes_ascii_run(p + n, len - n);
+		if (n == len)
+			return 1;
+		size = kmes_utf8_decode(p + n, len - n, &cp);
+		if (size < 0)
+			return 0;
+		n += size;
+	}
+}
+
+#endif
