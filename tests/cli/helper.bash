@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# helper.bash - what the bats files of all tools share; each begins with `load helper`.
+# shellcheck shell=bash disable=SC2154
+#
+# The same files run over the simulator and, in a virtual machine, over the module: there
+# KMES_SOURCE is `dev` and KMES_MODULE names kmes.ko. A test asks for its rings with
+#
+#	rings_start [--capacity=64K] [--slots=N] [--max-event-size=N] ...
+#
+# which takes kmes-sim's options. Over the module it is loaded anew with the parameters
+# that correspond; options that only a simulator can keep (--holes, --deny, --load, --demo,
+# another number of slots) skip the test with that reason. Everything is stopped by the
+# teardown below; a file with a teardown of its own calls `common_teardown` in it.
+
+bats_require_minimum_version 1.5.0
+
+KMES_TOP=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+: "${KMES_BIN:=$KMES_TOP/build/bin}"
+export KMES_BIN
+PATH=$KMES_BIN:$PATH
+
+# Whether this run is over the module.
+over_module() { [[ ${KMES_SOURCE:-} == dev* ]]; }
+
+# Skip, with the reason given, what the module cannot offer.
+simulator_only() { ! over_module || skip "over the module: $1"; }
+
+common_setup() {
+	KMES_TMP=$(mktemp -d "${TMPDIR:-/tmp}/kmes-test.XXXXXX")
+	KMES_PIDS=()
+	over_module || unset KMES_SOURCE
+	unset XDG_RUNTIME_DIR NO_COLOR
+	export HOME=$KMES_TMP
+	cd "$KMES_TMP" || return 1
+}
+
+common_teardown() {
+	local pid
+
+	if [[ -z ${BATS_TEST_COMPLETED:-} && -z ${BATS_TEST_SKIPPED:-} ]]; then
+		show_last_run
+	fi
+	for pid in "${KMES_PIDS[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	KMES_PIDS=()
+	cd / && rm -rf "$KMES_TMP"
+}
+
+setup() { common_setup; }
+teardown() { common_teardown; }
+
+# What a failed test leaves to look at: the last command of `run`, and background output.
+show_last_run() {
+	local file
+
+	if [[ -n ${BATS_RUN_COMMAND:-} ]]; then
+		echo "command: $BATS_RUN_COMMAND"
+		echo "status: ${status:-}"
+		echo "output: ${output:-}"
+		[[ -z ${stderr:-} ]] || echo "stderr: $stderr"
+	fi
+	for file in "$KMES_TMP"/*.err; do
+		[[ ! -s $file ]] || sed "s|^|${file##*/}: |" "$file" | tail -n 20
+	done
+}
+
+# background NAME COMMAND...: start it with its output in NAME.out and NAME.err; its
+# process id is in $! afterwards. A background command of bash would ignore SIGINT.
+background() {
+	local name=$1
+
+	shift
+	env --default-signal=INT,QUIT,PIPE -- "$@" >"$KMES_TMP/$name.out" 2>"$KMES_TMP/$name.err" 3>&- </dev/null &
+	KMES_PIDS+=($!)
+}
+
+# wait_until SECONDS COMMAND...: try until it succeeds.
+wait_until() {
+	local end=$((SECONDS + $1 + 1))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if ((SECONDS > end)); then
+			echo "not within the time: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# wait_for_line FILE PATTERN [SECONDS]: until a line of FILE matches (grep -E).
+wait_for_line() { wait_until "${3:-10}" grep -Eq -- "$2" "$1"; }
+
+# wait_for_lines FILE COUNT [SECONDS]: until FILE has at least COUNT lines.
+wait_for_lines() { wait_until "${3:-10}" has_lines "$1" "$2"; }
+has_lines() { (($(wc -l <"$1") >= $2)); }
+
+# end_of PID [SECONDS]: wait for a background process; its status is in $status. One that
+# does not end in time fails the test.
+end_of() {
+	wait_until "${2:-10}" process_is_gone "$1" || return 1
+	status=0
+	wait "$1" || status=$?
+}
+process_is_gone() { [[ ! -e /proc/$1 || $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == Z* ]]; }
+
+assert_status() {
+	if [[ $status -ne $1 ]]; then
+		echo "expected status $1, got $status"
+		return 1
+	fi
+}
+
+# assert_equal ACTUAL EXPECTED
+assert_equal() {
+	if [[ $1 != "$2" ]]; then
+		printf 'expected: %s\nactual:   %s\n' "$2" "$1"
+		return 1
+	fi
+}
+
+assert_output() { assert_equal "$output" "$1"; }
+
+# assert_match TEXT REGEX
+assert_match() {
+	if ! [[ $1 =~ $2 ]]; then
+		printf 'expected a match of: %s\nactual: %s\n' "$2" "$1"
+		return 1
+	fi
+}
+
+# A usage error: status 2, one line about what is wrong naming the text given, nothing on
+# stdout. Run the command with `run --separate-stderr`.
+assert_usage_error() {
+	assert_status 2 && assert_equal "$output" "" && assert_match "${stderr_lines[0]}" "$1"
+}
+
+rings_start() {
+	if over_module; then
+		module_start "$@"
+	else
+		sim_start "$@"
+	fi
+}
+
+sim_start() {
+	simulator_only "needs the simulator"
+	background sim "$KMES_BIN/kmes-sim" --socket="$KMES_TMP/sock" "$@"
+	SIM_PID=$!
+	wait_for_line "$KMES_TMP/sim.out" '^kmes-sim: ready on ' || return 1
+	export KMES_SOURCE=sim:$KMES_TMP/sock
+}
+
+sim_stop() {
+	kill -TERM "$SIM_PID"
+	end_of "$SIM_PID"
+}
+
+module_start() {
+	local option value params=()
+
+	for option; do
+		value=${option#*=}
+		case $option in
+		--capacity=*) params+=("buffer_capacity=$(numfmt --from=iec "${value%iB}")") ;;
+		--max-event-size=*) params+=("max_event_size=$(numfmt --from=iec "${value%iB}")") ;;
+		--max-nesting-depth=*) params+=("max_nesting_depth=$value") ;;
+		--max-emit-rate=*) params+=("max_emit_rate_per_process=$value") ;;
+		--slots=*) [[ $value -eq $(nproc --all) ]] || skip "over the module: $option" ;;
+		--exempt) ;;
+		*) skip "over the module: $option" ;;
+		esac
+	done
+	if [[ -z ${KMES_MODULE:-} ]]; then
+		echo "KMES_MODULE does not name the module"
+		return 1
+	fi
+	[[ ! -e /sys/module/kmes ]] || rmmod kmes || return 1
+	insmod "$KMES_MODULE" "${params[@]}"
+}
