@@ -176,6 +176,9 @@ requirements:
 lint:
 	$(RUN) lint
 
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
 bench: all bench-programs
 	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; $$p; done
 
@@ -186,6 +189,6 @@ help:
 	@sed -n 's/^#: //p' Makefile
 
 .PHONY: all deps check check-unit check-cli check-asan check-tsan check-fuzz check-stress \
-	check-model check-vm requirements lint bench clean help unit-programs \
+	check-model check-vm requirements lint format bench clean help unit-programs \
 	stress-programs fuzz-programs bench-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -40,11 +40,13 @@ struct kmes_source_ops {
 			 struct kmes_error *err);
 
 	int (*emit)(struct kmes_source *src, int cpu, const struct kmes_record *record);
-	int (*emit_batch)(struct kmes_source *src, int cpu, const struct kmes_record *records,
-			  uint32_t count, uint32_t *emitted);
+	int (*emit_batch)(struct kmes_source *src, int cpu,
+			  const struct kmes_record *records, uint32_t count,
+			  uint32_t *emitted);
 	int (*counters)(struct kmes_source *src, uint16_t cpu,
 			struct kmes_counters *counters);
-	int (*capacity)(struct kmes_source *src, uint64_t *capacity, struct kmes_error *err);
+	int (*capacity)(struct kmes_source *src, uint64_t *capacity,
+			struct kmes_error *err);
 	int (*set_capacity)(struct kmes_source *src, uint64_t capacity,
 			    struct kmes_error *err);
 };

@@ -182,7 +182,7 @@ struct kmes_ioc_attach {
 	__u32 cpu; /* or KMES_ATTACH_QUERY_SLOTS */
 	__u32 reserved;
 	__aligned_u64 capacity_ptr;   /* u64: capacity in bytes, or the slot count */
-	__aligned_u64 generation_ptr; /* u64: the ring's birth generation; 0: not wanted */
+	__aligned_u64 generation_ptr; /* u64: birth generation; 0: not wanted */
 };
 
 struct kmes_ioc_emit {

@@ -167,7 +167,7 @@ static inline enum kmes_mp_fault kmes_mp_ext(const __u8 **pos, const __u8 *end,
 {
 	if (*pos == end)
 		return KMES_MP_TRUNCATED;
-	tok->ext_type = (__s8)*(*pos)++;
+	tok->ext_type = (__s8)(*(*pos)++);
 	return kmes_mp_take(pos, end, tok, KMES_MP_EXT, len);
 }
 

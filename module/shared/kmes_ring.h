@@ -331,7 +331,8 @@ static inline void kmes_ring_migrate(struct kmes_ring_writer *w,
 
 	kmes_ring_trim(&rest, w->capacity);
 	live = rest.write_pos - rest.tail_pos;
-	kmes_copy_shared(w->data, old->data + (rest.tail_pos & (old->capacity - 1)), live);
+	kmes_copy_shared(w->data, old->data + (rest.tail_pos & (old->capacity - 1)),
+			 live);
 	w->write_pos = live;
 	w->sequence = rest.sequence;
 	w->live_events = rest.live_events;
@@ -364,12 +365,12 @@ struct kmes_ring_view {
 
 /* What kmes_ring_copy found. */
 struct kmes_ring_span {
-	__u64 pos;	  /* where the copied bytes start; moves forward when lapped */
-	__u64 write_pos;  /* the one that bounded the copy */
-	__u64 tail_pos;	  /* as seen last; may be ahead of write_pos for a while */
-	__u32 skip;	  /* the copy's first byte of value stands at buf + skip */
-	__u32 len;	  /* valid bytes from there; 0: empty for now */
-	bool lapped;	  /* pos had to move */
+	__u64 pos;	 /* where the copied bytes start; moves forward when lapped */
+	__u64 write_pos; /* the one that bounded the copy */
+	__u64 tail_pos;	 /* as seen last; may be ahead of write_pos for a while */
+	__u32 skip;	 /* the copy's first byte of value stands at buf + skip */
+	__u32 len;	 /* valid bytes from there; 0: empty for now */
+	bool lapped;	 /* pos had to move */
 };
 
 /*

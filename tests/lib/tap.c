@@ -83,5 +83,6 @@ unsigned int tap_fuzz_seconds(void)
 	const char *text = getenv("KMES_FUZZ_TIME");
 	unsigned long seconds = text ? strtoul(text, NULL, 10) : 0;
 
-	return seconds > 0 && seconds < 1000000 ? (unsigned int)seconds : FUZZ_SECONDS_DEFAULT;
+	return seconds > 0 && seconds < 1000000 ? (unsigned int)seconds
+						: FUZZ_SECONDS_DEFAULT;
 }

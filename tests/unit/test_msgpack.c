@@ -277,9 +277,9 @@ static void msgpack_long_forms_of_small_values_are_accepted(void **state)
 {
 	(void)state;
 	assert_int_equal(CHECK("\xcf\x00\x00\x00\x00\x00\x00\x00\x00", 32), KMES_MP_OK);
-	assert_int_equal(CHECK("\xdf\x00\x00\x00\x01\xdb\x00\x00\x00\x00\xdd\x00\x00\x00\x00",
-			       32),
-			 KMES_MP_OK);
+	assert_int_equal(
+		CHECK("\xdf\x00\x00\x00\x01\xdb\x00\x00\x00\x00\xdd\x00\x00\x00\x00", 32),
+		KMES_MP_OK);
 	assert_int_equal(CHECK("\xc7\x00\xff", 32), KMES_MP_OK);
 	assert_int_equal(CHECK("\xd9\x01\xff", 32), KMES_MP_OK); /* not UTF-8 */
 }
@@ -406,8 +406,8 @@ static void utf8_is_checked_at_every_place_of_a_text(void **state)
 	assert_true(kmes_utf8_valid("", 0));
 	for (size_t len = 1; len <= 40; len++) {
 		for (size_t at = 0; at < len; at++) {
-			__u8 *text = exact_copy("0123456789012345678901234567890123456789",
-						len);
+			__u8 *text = exact_copy(
+				"0123456789012345678901234567890123456789", len);
 
 			assert_true(kmes_utf8_valid(text, len));
 			assert_int_equal(kmes_ascii_run(text, len), len);
