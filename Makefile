@@ -31,6 +31,7 @@ endif
 
 # What the library is made of, libcommon/NAME.c, one a line, by alphabet.
 LIB_OBJS := \
+	event \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
