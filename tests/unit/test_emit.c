@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The checks before an emit: their bounds, their order, what trusted emitters owe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kmes_emit.h"
+
+static const struct kmes_emit_limits limits = {
+	.max_event_size = 65536,
+	.max_nesting_depth = 4,
+};
+
+static int lengths(__u64 capacity, __u16 type_len, __u32 payload_len)
+{
+	return kmes_emit_check_lengths(&limits, capacity, type_len, payload_len);
+}
+
+static int content(const char *type, const char *payload, __u32 payload_len)
+{
+	struct kmes_record r = {
+		.type = type,
+		.type_len = strlen(type),
+		.payload = payload,
+		.payload_len = payload_len,
+	};
+	struct kmes_mp_scratch scratch;
+
+	return kmes_emit_check_content(&limits, &r, &scratch);
+}
+
+#define CONTENT(type, literal) content(type, literal, sizeof(literal) - 1)
+
+/* [E2] */
+static void emit_lengths_accept_up_to_the_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(lengths(4194304, 1, 1), 0);
+	assert_int_equal(lengths(4194304, 1, 0), 0);
+	assert_int_equal(lengths(4194304, 10, 65536 - 87), 0);
+	assert_int_equal(lengths(4194304, 10, 65536 - 86), -ENOSPC);
+	assert_int_equal(lengths(4194304, 65535, 0), -ENOSPC);
+}
+
+/* [E12] */
+static void emit_lengths_accept_exactly_half_the_capacity(void **state)
+{
+	(void)state;
+	assert_int_equal(lengths(65536, 10, 32768 - 87), 0);
+	assert_int_equal(lengths(65536, 10, 32768 - 86), -ENOSPC);
+}
+
+/* Each input fails in two ways; the earlier check decides. [E1 E2] */
+static void emit_lengths_fail_in_order(void **state)
+{
+	(void)state;
+	assert_int_equal(lengths(65536, 0, 0), -EINVAL);
+	assert_int_equal(lengths(65536, 0, 100000), -EINVAL);
+	assert_int_equal(lengths(65536, 1, UINT32_MAX), -EINVAL);
+	assert_int_equal(lengths(65536, 1, UINT32_MAX - 77), -EINVAL);
+	assert_int_equal(lengths(65536, 1, UINT32_MAX - 78), -ENOSPC);
+}
+
+/* [E4] */
+static void emit_content_wants_a_type_in_utf8(void **state)
+{
+	(void)state;
+	assert_int_equal(CONTENT("app.login", "\x80"), 0);
+	assert_int_equal(CONTENT("app.\xc3\xa9t\xc3\xa9", "\x80"), 0);
+	assert_int_equal(CONTENT("app.\xff", "\x80"), -EINVAL);
+	assert_int_equal(CONTENT("\xed\xa0\x80", "\x80"), -EINVAL);
+	assert_int_equal(CONTENT("\xc0\x80", "\x80"), -EINVAL);
+	assert_int_equal(CONTENT("cut\xe2\x82", "\x80"), -EINVAL);
+}
+
+/* [E3] */
+static void emit_content_wants_exactly_one_value(void **state)
+{
+	(void)state;
+	assert_int_equal(CONTENT("t", "\xc0"), 0);
+	assert_int_equal(CONTENT("t", "\x81\xa1n\x01"), 0);
+	assert_int_equal(CONTENT("t", ""), -EINVAL);
+	assert_int_equal(CONTENT("t", "\xc1"), -EINVAL);
+	assert_int_equal(CONTENT("t", "\xc0\xc0"), -EINVAL);
+	assert_int_equal(CONTENT("t", "\x81\xa1n"), -EINVAL);
+	/* the contents of strings are anybody's */
+	assert_int_equal(CONTENT("t", "\xa2\xff\xfe"), 0);
+}
+
+/* [E3] */
+static void emit_content_keeps_the_depth(void **state)
+{
+	(void)state;
+	assert_int_equal(CONTENT("t", "\x91\x91\x91\x91\xc0"), 0);
+	assert_int_equal(CONTENT("t", "\x91\x91\x91\x90"), 0);
+	assert_int_equal(CONTENT("t", "\x91\x91\x91\x91\x90"), -EINVAL);
+	assert_int_equal(CONTENT("t", "\x81\x01\x91\x91\x91\x80"), -EINVAL);
+}
+
+/* [E10 E12] */
+static void emit_trusted_owes_structure_only(void **state)
+{
+	(void)state;
+	assert_int_equal(kmes_emit_check_trusted(65536, 1, 0), 0);
+	assert_int_equal(kmes_emit_check_trusted(65536, 10, 32768 - 87), 0);
+	assert_int_equal(kmes_emit_check_trusted(65536, 10, 32768 - 86), -ENOSPC);
+	assert_int_equal(kmes_emit_check_trusted(268435456, 65535, 134217728 - 65612), 0);
+	assert_int_equal(kmes_emit_check_trusted(65536, 0, 0), -EINVAL);
+	assert_int_equal(kmes_emit_check_trusted(65536, 65536, 0), -EINVAL);
+	assert_int_equal(kmes_emit_check_trusted(65536, 65537, 0), -EINVAL);
+	assert_int_equal(kmes_emit_check_trusted(65536, 1, UINT32_MAX), -EINVAL);
+	assert_int_equal(kmes_emit_check_trusted(65536, 1, 1ull << 32), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(emit_lengths_accept_up_to_the_limit),
+		cmocka_unit_test(emit_lengths_accept_exactly_half_the_capacity),
+		cmocka_unit_test(emit_lengths_fail_in_order),
+		cmocka_unit_test(emit_content_wants_a_type_in_utf8),
+		cmocka_unit_test(emit_content_wants_exactly_one_value),
+		cmocka_unit_test(emit_content_keeps_the_depth),
+		cmocka_unit_test(emit_trusted_owes_structure_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
