@@ -55,22 +55,22 @@ TOOLS := $(foreach t,$(ALL_TOOLS),$(if $(strip $(OBJS_$(t))),$(t)))
 LIBS := -lpopt -lz
 LIBS_kmes-emit := -lyajl
 LIBS_kmes-stat := -lsmartcols
-TEST_LIBS := -lcmocka -lmsgpackc -lyajl -lsmartcols
 
-# Optional libraries: HAVE_NAME is defined where pkg-config knows NAME.
-OPTIONAL := libtraceevent ncursesw
-HAVE     := $(foreach p,$(OPTIONAL),$(shell pkg-config --exists $(p) 2>/dev/null && echo $(p)))
-MISSING  := $(filter-out $(HAVE),$(OPTIONAL))
-ifneq ($(HAVE),)
-OPT_CFLAGS := -DHAVE_$(subst $() , -DHAVE_,$(strip $(HAVE))) $(shell pkg-config --cflags $(HAVE))
-endif
-ifneq ($(filter libtraceevent,$(HAVE)),)
+# Optional: trace events of stock kernels, and the screen of kmes-stat --watch.
+HAVE = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
+ifeq ($(call HAVE,libtraceevent),yes)
+OPT_CFLAGS += -DHAVE_LIBTRACEEVENT $(shell pkg-config --cflags libtraceevent)
 LIBS += $(shell pkg-config --libs libtraceevent)
+else
+MISSING += libtraceevent
 endif
-ifneq ($(filter ncursesw,$(HAVE)),)
+ifeq ($(call HAVE,ncursesw),yes)
+OPT_CFLAGS += -DHAVE_NCURSESW $(shell pkg-config --cflags ncursesw)
 LIBS_kmes-stat += $(shell pkg-config --libs ncursesw)
-TEST_LIBS += $(shell pkg-config --libs ncursesw)
+else
+MISSING += ncursesw
 endif
+TEST_LIBS := -lcmocka -lmsgpackc $(LIBS_kmes-emit) $(LIBS_kmes-stat)
 
 WARN := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OWN  := -std=c11 -D_GNU_SOURCE -DKMES_VERSION='"$(VERSION)"' $(WARN) $(SAN_FLAGS) \
@@ -82,8 +82,8 @@ say   = $(if $(V),,@printf '  %-8s%s\n' $(1) $@)
 LIBKMES  := $(B)/lib/libkmes.a
 PROGRAMS := $(TOOLS:%=$(B)/bin/%)
 
-all: $(LIBKMES) $(PROGRAMS)
-	$(if $(MISSING),@echo "built without $(MISSING) (see README)")
+all: $(LIBKMES) $(PROGRAMS) #: programs in build/bin, library in build/lib
+	$(if $(MISSING),@echo "built without what needs $(MISSING): not installed")
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -130,66 +130,110 @@ stress-programs: $(call progs,stress)
 fuzz-programs: $(call progs,fuzz)
 bench-programs: $(call progs,bench)
 
-# Checks. Each makes what it runs; tests/run sums up the TAP of all its programs.
-RUN := tests/run
+# What `make help` says of a target stands behind its #: below.
+help: #: this list
+	@echo "make [V=1] [CC=...] [CFLAGS=...] [SAN=address|thread] [TARGET]"
+	@sed -n 's/^\([a-z-]*\):.*#: \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-deps:
+# Checks. Each makes what it runs; tests/run sums up the TAP of all its programs.
+RUN  := tests/run
+MAKE2 = +$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j2)
+
+deps: #: install the Debian packages that are missing, or say which
 	tests/deps
 
-check: deps
-	$(MAKE) all unit-programs stress-programs
-	$(MAKE) SAN=address all unit-programs fuzz-programs
-	$(MAKE) SAN=thread all unit-programs stress-programs
-	$(MAKE) CHAR=signed unit-programs
-	$(MAKE) CHAR=unsigned unit-programs
-	$(RUN) lint unit unit-asan unit-signed unit-unsigned unit-tsan cli stress stress-tsan fuzz model requirements vm
+demo: deps #: show the tools at work on rings in memory
+	$(MAKE2) all
+	tests/demo
 
-check-unit: all unit-programs
+check: deps #: everything below but for bench, stress and fuzz in short (half an hour)
+	$(MAKE2) all unit-programs stress-programs
+	$(MAKE2) SAN=address all unit-programs fuzz-programs
+	$(MAKE2) SAN=thread unit-programs stress-programs
+	$(MAKE2) CHAR=signed unit-programs
+	$(MAKE2) CHAR=unsigned unit-programs
+	$(RUN) lint unit unit-asan unit-tsan unit-signed unit-unsigned cli stress stress-tsan \
+		fuzz model requirements vm
+
+check-unit: all unit-programs #: unit tests
 	$(RUN) unit
 
-check-cli: all
+check-cli: all #: the tools over the simulator
 	$(RUN) cli
 
-check-asan:
-	$(MAKE) SAN=address all unit-programs
+check-asan: #: unit tests and tools under AddressSanitizer and UBSan
+	$(MAKE2) SAN=address all unit-programs
 	$(RUN) unit-asan cli-asan
 
-check-tsan:
-	$(MAKE) SAN=thread all unit-programs stress-programs
+check-tsan: #: unit and stress tests under ThreadSanitizer
+	$(MAKE2) SAN=thread unit-programs stress-programs
 	$(RUN) unit-tsan stress-tsan
 
-check-fuzz:
-	$(MAKE) SAN=address all fuzz-programs
+check-fuzz: #: mutated input for TIME seconds a program
+	$(MAKE2) SAN=address fuzz-programs
 	KMES_FUZZ_TIME=$(TIME) $(RUN) fuzz
 
-check-stress: all stress-programs
+check-stress: all stress-programs #: the long stress tests
 	KMES_TEST_LEVEL=full $(RUN) stress
 
-check-model:
+check-model: #: the protocol's memory order and wake-ups, as models
 	$(RUN) model
 
-check-vm: all
+check-vm: all #: the module in a virtual machine, KERNEL=6.1, 6.12 or 7
 	KERNEL=$(KERNEL) $(RUN) vm
 
-requirements:
-	$(RUN) requirements
+requirements: #: each requirement with its tests
+	tests/requirements
 
-lint:
-	$(RUN) lint
+lint: all #: layout, licences, warnings, options in manual pages
+	tests/lint
 
-format:
+format: #: lay out all C files by .clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-bench: all bench-programs
+bench: all bench-programs #: speed, beside that of peers
 	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; $$p; done
 
-clean:
+# Installing.
+BINDIR   := $(DESTDIR)$(PREFIX)/bin
+LIBDIR   := $(DESTDIR)$(PREFIX)/lib
+INCDIR   := $(DESTDIR)$(PREFIX)/include/kmes
+MANDIR   := $(DESTDIR)$(PREFIX)/share/man
+COMPDIR  := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+DKMSDIR  := $(DESTDIR)/usr/src/kmes-$(VERSION)
+HEADERS  := libcommon/kmes.h $(wildcard module/shared/*.h)
+
+install: all #: programs, library, manual pages, completions to DESTDIR and PREFIX
+	install -d $(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 $(MANDIR)/man4 $(COMPDIR)
+	install -m 755 $(PROGRAMS) $(BINDIR)
+	install -m 644 $(LIBKMES) $(LIBDIR)
+	install -m 644 $(HEADERS) $(INCDIR)
+	install -m 644 $(TOOLS:%=man/%.1) $(MANDIR)/man1
+	install -m 644 man/kmes.4 $(MANDIR)/man4
+	for t in $(TOOLS); do install -m 644 completions/kmes-tools $(COMPDIR)/$$t; done
+
+uninstall: #: remove what install has put there
+	rm -f $(ALL_TOOLS:%=$(BINDIR)/%) $(ALL_TOOLS:%=$(MANDIR)/man1/%.1) \
+		$(ALL_TOOLS:%=$(COMPDIR)/%) $(MANDIR)/man4/kmes.4 $(LIBDIR)/libkmes.a
+	rm -rf $(INCDIR)
+
+module: #: build/module/kmes.ko for the kernel whose headers are at KDIR
+	@mkdir -p build/module
+	cp -Ru module/. build/module/
+	$(MAKE) -C build/module KDIR=$(KDIR)
+
+dkms-install: #: hand the module's sources to DKMS
+	install -d $(DKMSDIR)/shared
+	install -m 644 $(filter-out %.mod.c,$(wildcard module/*.[ch])) module/Makefile \
+		module/dkms.conf $(DKMSDIR)
+	install -m 644 module/shared/*.h $(DKMSDIR)/shared
+	$(if $(DESTDIR),,dkms install kmes/$(VERSION))
+
+clean: #: remove build/
 	rm -rf build
 
-help:
-	@sed -n 's/^#: //p' Makefile
-
-.PHONY: all deps check check-unit check-cli check-asan check-tsan check-fuzz check-stress \
-	check-model check-vm requirements lint format bench clean help unit-programs \
-	stress-programs fuzz-programs bench-programs
+.PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
+	check-stress check-model check-vm requirements lint format bench install uninstall \
+	module dkms-install clean help unit-programs stress-programs fuzz-programs \
+	bench-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
