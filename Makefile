@@ -31,6 +31,13 @@ endif
 
 # What the library is made of, libcommon/NAME.c, one a line, by alphabet.
 LIB_OBJS := \
+	cli \
+	cli_cpus \
+	cli_message \
+	cli_out \
+	cli_signal \
+	cli_source \
+	cli_value \
 	event \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.

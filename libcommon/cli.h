@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * cli.h - what the tools have in common at the command line: options, values, messages,
+ * signals, and the way bytes go out. Unlike the rest of libkmes this part prints and
+ * exits; it is for the tools alone.
+ *
+ * A tool's main() begins so:
+ *
+ *	struct cli cli;
+ *	const char *text;
+ *	int option;
+ *
+ *	cli_begin(&cli, "kmes-dump", argc, argv, options, 0, "[OPTION...] [CAPTURE...]");
+ *	while ((option = cli_next(&cli, &text)) != 0) {
+ *		switch (option) {
+ *		case 'n':
+ *			opts.count = cli_number(&cli, text, 1, UINT64_MAX);
+ *			break;
+ *		}
+ *	}
+ *
+ * Its popt table holds nothing but POPT_ARG_NONE and POPT_ARG_STRING without a pointer
+ * (NULL), a value of its own for each option, and includes the tables below:
+ *
+ *	{"count", 'n', POPT_ARG_STRING, NULL, 'n', "stop after N events", "N"},
+ *	CLI_SOURCE_OPTIONS,
+ *	CLI_HELP_OPTIONS,
+ *	POPT_TABLEEND
+ */
+#ifndef KMES_CLI_H
+#define KMES_CLI_H
+
+#include <popt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kmes.h"
+
+#define CLI_PRINTF(a, b) __attribute__((format(printf, a, b)))
+
+/* Exit status; cli_worse() knows which goes before which. */
+enum cli_status {
+	CLI_DONE = 0,
+	CLI_FAILED = 1, /* at run time, a message said why */
+	CLI_USAGE = 2,
+	CLI_LOSS = 3, /* what the tool defines beyond that: events lost, COMMAND failed */
+};
+
+/* The status that goes before the other: 2, 1, 3, 0. */
+int cli_worse(int a, int b);
+
+/* ---- options ---- */
+
+/* Values of the shared options; a tool's own are letters or from CLI_OPTION_OWN on. */
+enum {
+	CLI_OPTION_SHARED = 0x10000, /* handled here, never returned by cli_next */
+	CLI_OPTION_OWN = 0x20000,
+};
+
+extern struct poptOption cli_help_table[];   /* -h --help, --usage, -V --version */
+extern struct poptOption cli_source_table[]; /* -S --source, into cli->source */
+extern struct poptOption cli_cpu_table[];    /* -c --cpu, repeatable, into cli->cpus */
+
+#define CLI_TABLE(table, title)                                                          \
+	{                                                                                \
+		NULL, '\0', POPT_ARG_INCLUDE_TABLE, table, 0, title, NULL                \
+	}
+#define CLI_HELP_OPTIONS CLI_TABLE(cli_help_table, "Help:")
+#define CLI_SOURCE_OPTIONS CLI_TABLE(cli_source_table, "Source:")
+#define CLI_CPU_OPTIONS CLI_TABLE(cli_cpu_table, "CPUs:")
+
+/* One item of a CPU list as it was given: a CPU, or a range with both ends. */
+struct cli_cpu_range {
+	uint16_t first, last;
+};
+
+/* What the -c options came to: the union, and the items, to be checked once the source
+ * is open. */
+struct cli_cpus {
+	struct kmes_cpus set;
+	struct cli_cpu_range *ranges;
+	size_t count; /* 0: the option was not given */
+};
+
+/* The command line being parsed. Texts handed out live until cli_end. */
+struct cli {
+	const char *name;  /* of the tool */
+	const char *value; /* what is being looked at, in messages: "--count" or "SIZE" */
+	const char *source; /* of -S, NULL when it was not given */
+	struct cli_cpus cpus;
+	poptContext context;
+	const struct poptOption *options;
+	char **argv;
+	char **texts;
+	size_t text_count;
+};
+
+/* For cli_begin: the first operand ends the options (a COMMAND follows). */
+#define CLI_STOP_AT_OPERAND 1u
+
+/*
+ * Prepares the process (SIGPIPE ignored, descriptors 0-2 open) and the parsing. `usage` is
+ * what stands behind the name in the help. Popt aliases of /etc/popt and ~/.popt hold.
+ */
+void cli_begin(struct cli *cli, const char *name, int argc, char **argv,
+	       const struct poptOption *options, unsigned int flags, const char *usage);
+void cli_end(struct cli *cli);
+
+/*
+ * The next option's value, its text in `*text` (NULL for a flag); 0 after the last one.
+ * Help and version are printed here, wrong options reported here; both exit.
+ */
+int cli_next(struct cli *cli, const char **text);
+
+/* After the options: the next operand or NULL, and cli->value for messages about it. */
+const char *cli_operand(struct cli *cli, const char *value);
+
+/* After the options: all operands that are left, NULL at the end; owned by `cli`. */
+char **cli_operands(struct cli *cli);
+
+/* Reports the first operand that is left, if any, and exits 2. */
+void cli_no_more_operands(struct cli *cli);
+
+/* ---- messages ---- */
+
+/*
+ * One line on stderr with one write(2): the tool's name, then the message, in which
+ * everything that could drive a terminal is escaped, also what the arguments brought in.
+ */
+void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
+void cli_warn(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* Says that there is no memory and exits 1. */
+_Noreturn void cli_no_memory(void);
+
+/*
+ * `kmes-NAME: WHAT: 'TEXT'`, a line that points to the help (or to what `hint` says), exit
+ * status 2. For what the user has typed. `text` NULL: there is no text to show.
+ */
+_Noreturn void cli_usage_error(const char *what, const char *text);
+_Noreturn void cli_usage_error_hint(const char *hint, const char *what, const char *text);
+
+/*
+ * Escapes for a terminal: ASCII control, DEL and bytes that are no UTF-8 as \xHH, hidden
+ * code points as \uHHHH or \UHHHHHHHH. Writes at most `size` - 1 bytes and a NUL, whole
+ * characters only; returns false when not all of it fitted.
+ */
+bool cli_escape(char *buf, size_t size, const char *text, size_t len);
+
+/* ---- values ---- */
+
+/*
+ * Each parses all of `text` and returns 0, -EINVAL (not of this form) or -ERANGE (too
+ * big). Digits are ASCII decimal digits; no sign, no space, no other base.
+ */
+int cli_parse_number(uint64_t *number, const char *text);
+int cli_parse_time(uint64_t *time_ns, const char *text); /* 10, 1.5s, 20ms, 5m, 2h, 1d */
+int cli_parse_size(uint64_t *size_bytes, const char *text); /* 64K, 4MiB, 1g */
+int cli_parse_rate(uint64_t *per_second, const char *text); /* N or N/s */
+
+/* Adds "0,2-5" to `cpus`. Also -ENOMEM. */
+int cli_parse_cpus(struct cli_cpus *cpus, const char *text);
+void cli_cpus_fini(struct cli_cpus *cpus);
+
+/* The longest TIME: 2^63 ns. */
+#define CLI_TIME_MAX (UINT64_C(1) << 63)
+
+/* The same for the option or operand at hand; what is wrong is reported and exits 2. */
+uint64_t cli_number(struct cli *cli, const char *text, uint64_t min, uint64_t max);
+uint64_t cli_time(struct cli *cli, const char *text); /* ns, 0 included */
+uint64_t cli_size(struct cli *cli, const char *text);
+uint64_t cli_rate(struct cli *cli, const char *text); /* at least 1 */
+
+/*
+ * Exits 2 naming the first single CPU, or whole range, of the -c options for which
+ * `has_ring` is false throughout. Does nothing when there was no -c.
+ */
+void cli_check_cpus(const struct cli *cli, bool (*has_ring)(void *arg, uint16_t cpu),
+		    void *arg);
+
+/* ---- the source ---- */
+
+/*
+ * Opens what -S names, else KMES_SOURCE, else auto. Says so when auto came to the
+ * simulator. Never returns NULL: a wrong name exits 2, everything else exits 1.
+ */
+struct kmes_source *cli_source_open(const struct cli *cli);
+
+/* ---- signals ---- */
+
+/*
+ * Catches SIGINT and SIGTERM, unless they were ignored at the start. A repeated signal
+ * changes nothing. cli_stop_on adds another signal to them.
+ */
+void cli_stop_catch(void);
+void cli_stop_on(int sig);
+
+/* The signal that asked to stop, 0: none did. */
+int cli_stop_signal(void);
+
+/* Counts a signal (SIGHUP, SIGUSR1) instead, unless it was ignored at the start. */
+void cli_signal_catch(int sig);
+
+/* Whether it arrived since the last call. */
+bool cli_signal_arrived(int sig);
+
+/* Ends the process by this signal, so that a shell's loop stops. */
+_Noreturn void cli_die_by_signal(int sig);
+
+/* In a child before exec: the dispositions and the mask that the tool was started with. */
+void cli_signals_for_child(void);
+
+/* ---- output ---- */
+
+#define CLI_OUT_SIZE 65536
+
+/*
+ * Where bytes go: a descriptor behind 64 KiB of buffer. After the first error everything
+ * further is swallowed; the functions return it again: -EPIPE, the reader is gone;
+ * -ETIMEDOUT, a stop was asked for and no byte was taken for a second.
+ */
+struct cli_out {
+	int fd;
+	int error;
+	const char *name; /* in messages */
+	size_t used;
+	char *buf;
+};
+
+/* `name` outlives it. Exits 1 without memory. */
+void cli_out_init(struct cli_out *out, int fd, const char *name);
+void cli_out_stdout(struct cli_out *out);
+
+int cli_out_write(struct cli_out *out, const void *data, size_t len);
+int cli_out_flush(struct cli_out *out);
+
+/*
+ * Room for at least `len` bytes (at most CLI_OUT_SIZE), to be filled by the caller; then
+ * cli_out_commit with how many there are.
+ */
+char *cli_out_reserve(struct cli_out *out, size_t len);
+void cli_out_commit(struct cli_out *out, size_t len);
+
+/* The reader of a pipe or socket is gone: to be looked at while nothing is printed. */
+bool cli_out_reader_is_gone(const struct cli_out *out);
+
+/*
+ * Flushes and closes, and says what went wrong with all of it, once. Returns the exit
+ * status: CLI_DONE, also when the reader is gone, or CLI_FAILED.
+ */
+int cli_out_close(struct cli_out *out);
+
+/* Writes all of it past any buffer; 0 or -errno as above. */
+int cli_write_all(int fd, const void *data, size_t len);
+
+#endif

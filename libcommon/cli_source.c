@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* cli_source.c - which source a tool reads from or emits to. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* Is it one of the words of -S, followed by what that word allows? */
+static bool is_source(const char *text)
+{
+	static const struct {
+		const char *word;
+		bool takes_text;
+	} kinds[] = {
+		{ "auto", false }, { "native", false }, { "dev", true },
+		{ "sim", true },   { "tracefs", true },
+	};
+	size_t len = strcspn(text, ":");
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i].word) == len && !memcmp(kinds[i].word, text, len))
+			return !text[len] || (kinds[i].takes_text && text[len + 1]);
+	return false;
+}
+
+static const char *source_choose(const struct cli *cli)
+{
+	static const char hint[] =
+		"a source is auto, native, dev[:PATH], sim[:SOCKET] or tracefs[:EVENTS]";
+	const char *from_env = getenv("KMES_SOURCE");
+
+	if (cli->source) {
+		if (!is_source(cli->source))
+			cli_usage_error_hint(hint, "--source: not a source", cli->source);
+		return cli->source;
+	}
+	if (!from_env || !*from_env)
+		return "auto";
+	if (!is_source(from_env))
+		cli_usage_error_hint(hint, "KMES_SOURCE: not a source", from_env);
+	return from_env;
+}
+
+struct kmes_source *cli_source_open(const struct cli *cli)
+{
+	const char *name = source_choose(cli);
+	struct kmes_source *src = NULL;
+	struct kmes_error err = { "" };
+	int result = kmes_source_open(&src, name, &err);
+
+	if (result < 0) {
+		if (*err.text)
+			cli_error("%s", err.text);
+		else
+			cli_error("%s: cannot open the source: %s", name,
+				  strerror(-result));
+		exit(CLI_FAILED);
+	}
+	if (!strcmp(name, "auto") && !strcmp(kmes_source_name(src), "sim"))
+		cli_warn("no KMES in this kernel: using the simulator's rings (-S sim)");
+	return src;
+}
