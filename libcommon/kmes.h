@@ -225,9 +225,16 @@ const char *kmes_reader_error(const struct kmes_reader *reader);
 
 /*
  * Sleeps after kmes_reader_next said 0, until something may be there, at most
- * `timeout_ms` and at most 100 ms [N9]. May return early for no reason, also on a signal.
+ * `timeout_ms` and at most 100 ms [N9]; may return early for no reason, also on a signal.
+ * At each time-out it looks whether the source is alive and, with the same system call,
+ * whether the reader of `watch_fd` (a pipe or socket we write to, or -1) is gone: 1 if
+ * so, else 0.
  */
-void kmes_reader_wait(struct kmes_reader *reader, int timeout_ms);
+int kmes_reader_wait(struct kmes_reader *reader, int timeout_ms, int watch_fd);
+
+/* How many rings are read, and whether that of `cpu` is among them. */
+unsigned int kmes_reader_rings(const struct kmes_reader *reader);
+bool kmes_reader_has_cpu(const struct kmes_reader *reader, uint16_t cpu);
 
 /* Events read so far, also those that a filter of the caller's hides. */
 uint64_t kmes_reader_events(const struct kmes_reader *reader);

@@ -64,4 +64,7 @@ extern const struct kmes_source_ops kmes_source_sim;
 extern const struct kmes_source_ops kmes_source_tracefs;
 #endif
 
+/* Behind a refused attach: what is missing, from a blank on; "" when nothing is known. */
+const char *kmes_source_attach_hint(const struct kmes_source *src);
+
 #endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* mapping.c - attaches to one ring, maps it and makes sure what it is (2.3). */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "source.h"
+
+void kmes_mapping_close(struct kmes_mapping *map)
+{
+	unsigned int i;
+
+	if (map->base)
+		munmap(map->base, map->length);
+	map->base = NULL;
+	for (i = 0; i < 2; i++) {
+		if (map->fds[i] >= 0)
+			close(map->fds[i]);
+		map->fds[i] = -1;
+	}
+}
+
+/* Attaches without any look at the pages. */
+static int attach(struct kmes_mapping *map, struct kmes_source *src, uint16_t cpu,
+		  struct kmes_error *err)
+{
+	int r;
+
+	memset(map, 0, sizeof(*map));
+	map->fds[0] = -1;
+	map->fds[1] = -1;
+	map->cpu = cpu;
+	if (!src->ops->attach)
+		return kmes_error_set(err, -EOPNOTSUPP, "%s: has no KMES rings",
+				      src->ops->name);
+	r = src->ops->attach(src, cpu, map, err);
+	if (r < 0)
+		kmes_mapping_close(map);
+	return r;
+}
+
+/* Magic and version come before any other field [P1]. */
+static int verify(const struct kmes_mapping *map, struct kmes_error *err)
+{
+	const struct kmes_producer_page *page = map->view.producer;
+
+	if (memcmp(page->magic, KMES_MAGIC, KMES_MAGIC_SIZE))
+		return kmes_error_set(err, -EPROTO, "cpu%u: not a KMES ring (wrong magic)",
+				      map->cpu);
+	if (page->version != KMES_RING_VERSION)
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: ring version %u, this program reads %u", map->cpu,
+				      page->version, KMES_RING_VERSION);
+	if (page->cpu_id != map->cpu)
+		return kmes_error_set(err, -EPROTO, "cpu%u: the ring says that it is cpu%u's",
+				      map->cpu, page->cpu_id);
+	if (page->capacity != map->view.capacity)
+		return kmes_error_set(
+			err, -EPROTO,
+			"cpu%u: the ring's capacity is %llu, attaching told %llu", map->cpu,
+			(unsigned long long)page->capacity,
+			(unsigned long long)map->view.capacity);
+	if (page->data_offset != KMES_DATA_OFFSET)
+		return kmes_error_set(err, -EPROTO, "cpu%u: ring data at %llu instead of %d",
+				      map->cpu, (unsigned long long)page->data_offset,
+				      KMES_DATA_OFFSET);
+	return 0;
+}
+
+/*
+ * A swap between attach and this look leaves a replaced page that already shows the next
+ * generation. A source that tells the birth generation settles it; otherwise a second
+ * attach must find the same ring [A13].
+ */
+static int confirm(struct kmes_mapping *map, struct kmes_source *src,
+		   struct kmes_error *err)
+{
+	/* Order H, pairs with G. */
+	uint64_t seen = kmes_load_acquire(&map->view.producer->generation);
+
+	while (!map->generation) {
+		struct kmes_mapping again;
+		uint64_t now;
+		int r = attach(&again, src, map->cpu, err);
+
+		if (r == 0)
+			r = verify(&again, err);
+		if (r < 0) {
+			kmes_mapping_close(&again);
+			return r;
+		}
+		now = kmes_load_acquire(&again.view.producer->generation);
+		if (now == seen && again.view.capacity == map->view.capacity)
+			again.generation = now;
+		seen = now;
+		kmes_mapping_close(map);
+		*map = again;
+	}
+	return 0;
+}
+
+int kmes_mapping_open(struct kmes_mapping *map, struct kmes_source *src, uint16_t cpu,
+		      struct kmes_error *err)
+{
+	int r = attach(map, src, cpu, err);
+
+	if (r < 0)
+		return r;
+	r = verify(map, err);
+	if (r == 0)
+		r = confirm(map, src, err);
+	if (r < 0)
+		kmes_mapping_close(map);
+	return r;
+}
