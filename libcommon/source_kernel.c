@@ -53,9 +53,13 @@ int kmes_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 				      map->cpu, (unsigned long long)capacity);
 	map->length = KMES_MAPPING_SIZE(capacity);
 	base = mmap(NULL, map->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base == MAP_FAILED)
-		return kmes_error_set(err, -errno, "cpu%u: cannot map ring: %s", map->cpu,
-				      strerror(errno));
+	if (base == MAP_FAILED) {
+		int e = errno;
+
+		/* -EINVAL is said of slots without a ring alone. */
+		return kmes_error_set(err, e == EINVAL ? -EPROTO : -e,
+				      "cpu%u: cannot map ring: %s", map->cpu, strerror(e));
+	}
 	map->base = base;
 	map->view.producer = (const struct kmes_producer_page *)base;
 	map->view.data = base + KMES_DATA_OFFSET;

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * reader.c - all rings of a source in one order.
+ *
+ * By time: the rings that have a head stand in a heap by its timestamp. The smallest may
+ * be handed out when no ring without a head can still bring a smaller one. That is known
+ * from the clock: it is read first, then a ring is found empty, so what it brings later
+ * was stamped later, up to the moment between stamp and publication, for which
+ * SLACK_NS is allowed. An event is never held longer than HOLD_NS whatever its stamp
+ * says, so a clock that was stepped holds nothing up; it is then handed out at the
+ * watermark's place. Within a ring the order is always that of the sequence.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "reader.h"
+
+/* A stamp may be this much older than its publication. */
+#define SLACK_NS 1000000ull
+/* No event is held longer than this, by CLOCK_MONOTONIC. */
+#define HOLD_NS 20000000ull
+/* Idle rings are looked at after this many events of the others. */
+#define LOOK_EVERY 1024u
+
+/* ---- the heap ---- */
+
+static bool ring_before(const struct kmes_ring *a, const struct kmes_ring *b)
+{
+	return a->key != b->key ? a->key < b->key : a->cpu < b->cpu;
+}
+
+static void heap_down(struct kmes_reader *rd, unsigned int i)
+{
+	struct kmes_ring *ring = rd->heap[i];
+
+	for (;;) {
+		unsigned int child = 2 * i + 1;
+
+		if (child >= rd->heap_len)
+			break;
+		if (child + 1 < rd->heap_len &&
+		    ring_before(rd->heap[child + 1], rd->heap[child]))
+			child++;
+		if (!ring_before(rd->heap[child], ring))
+			break;
+		rd->heap[i] = rd->heap[child];
+		i = child;
+	}
+	rd->heap[i] = ring;
+}
+
+static void heap_pop(struct kmes_reader *rd)
+{
+	rd->heap[0] = rd->heap[--rd->heap_len];
+	if (rd->heap_len)
+		heap_down(rd, 0);
+}
+
+/* ---- rings ---- */
+
+/* kmes_ring_peek, noting what else the ring has to tell. */
+static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
+{
+	int r = kmes_ring_peek(ring);
+
+	rd->pending |= ring->has_note | ring->has_resize;
+	rd->source_gone |= ring->ended;
+	if (r < 0)
+		rd->err = ring->err;
+	return r;
+}
+
+/* Where the ring's head belongs: events that were held long enough go at once. */
+static void ring_set_key(const struct kmes_reader *rd, struct kmes_ring *ring)
+{
+	ring->key = ring->head.ts_ns;
+	if (kmes_ring_position(ring) < ring->late_pos && ring->key > rd->watermark_ns)
+		ring->key = rd->watermark_ns;
+}
+
+/* Tells which of the ring's events have been there for HOLD_NS. */
+static void ring_set_late(struct kmes_ring *ring, uint64_t now_ns)
+{
+	if (now_ns - ring->seen_ns >= HOLD_NS && ring->seen_pos > ring->late_pos)
+		ring->late_pos = ring->seen_pos;
+	if (kmes_ring_position(ring) >= ring->seen_pos) {
+		ring->seen_pos = ring->known;
+		ring->seen_ns = now_ns;
+	}
+}
+
+/* Looks at the idle rings and moves the watermark. 0 or -errno. */
+static int reader_look(struct kmes_reader *rd)
+{
+	/* The clock first: what an empty ring brings after this has a later stamp. */
+	uint64_t now = kmes_clock_ns(CLOCK_REALTIME);
+	uint64_t mono = kmes_clock_ns(CLOCK_MONOTONIC);
+	unsigned int i;
+
+	rd->until_look = LOOK_EVERY;
+	for (i = 0; i < rd->idle_len;) {
+		int r = reader_peek(rd, rd->idle[i]);
+
+		if (r < 0)
+			return r;
+		if (r > 0) {
+			rd->heap[rd->heap_len++] = rd->idle[i];
+			rd->idle[i] = rd->idle[--rd->idle_len];
+		} else {
+			i++;
+		}
+	}
+	rd->watermark_ns = now - SLACK_NS;
+	for (i = 0; i < rd->heap_len; i++) {
+		ring_set_late(rd->heap[i], mono);
+		ring_set_key(rd, rd->heap[i]);
+	}
+	for (i = rd->heap_len / 2; i-- > 0;)
+		heap_down(rd, i);
+	return 0;
+}
+
+/* Passes the event that was handed out last. 0 or -errno. */
+static int reader_advance_time(struct kmes_reader *rd)
+{
+	struct kmes_ring *ring = rd->current;
+	int r;
+
+	rd->current = NULL;
+	kmes_ring_pop(ring);
+	r = reader_peek(rd, ring);
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		heap_pop(rd);
+		rd->idle[rd->idle_len++] = ring;
+		return 0;
+	}
+	ring_set_key(rd, ring);
+	heap_down(rd, 0);
+	return 0;
+}
+
+static bool reader_is_top_due(const struct kmes_reader *rd)
+{
+	if (!rd->heap_len)
+		return false;
+	return !rd->idle_len || rd->snapshot || rd->heap[0]->key <= rd->watermark_ns;
+}
+
+/* The ring whose head is next: 1, 0 or -errno. */
+static int reader_next_by_time(struct kmes_reader *rd, struct kmes_ring **ring)
+{
+	int r;
+
+	if (!rd->until_look || !reader_is_top_due(rd)) {
+		r = reader_look(rd);
+		if (r < 0)
+			return r;
+		if (!reader_is_top_due(rd))
+			return 0;
+	}
+	rd->until_look--;
+	*ring = rd->heap[0];
+	return 1;
+}
+
+/* As above, each ring's private bytes in turn; one round over all of them at most. */
+static int reader_next_by_cpu(struct kmes_reader *rd, struct kmes_ring **ring)
+{
+	unsigned int i;
+
+	if (kmes_ring_peek_private(&rd->rings[rd->turn])) {
+		*ring = &rd->rings[rd->turn];
+		return 1;
+	}
+	for (i = 0; i < rd->ring_count; i++) {
+		int r;
+
+		rd->turn = (rd->turn + 1) % rd->ring_count;
+		r = reader_peek(rd, &rd->rings[rd->turn]);
+		if (r < 0)
+			return r;
+		if (r > 0) {
+			*ring = &rd->rings[rd->turn];
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- items ---- */
+
+/* A note or a resize that some ring has to tell: 1 or 0. */
+static int reader_tell_pending(struct kmes_reader *rd, struct kmes_item *item)
+{
+	unsigned int i;
+
+	for (i = 0; i < rd->ring_count; i++) {
+		struct kmes_ring *ring = &rd->rings[i];
+
+		if (ring->has_note) {
+			ring->has_note = false;
+			rd->err = ring->err;
+			item->kind = KMES_ITEM_NOTE;
+			item->note = rd->err.text;
+			return 1;
+		}
+		if (ring->has_resize) {
+			ring->has_resize = false;
+			item->kind = KMES_ITEM_RESIZE;
+			item->resize = ring->resize;
+			return 1;
+		}
+	}
+	rd->pending = false;
+	return 0;
+}
+
+static void reader_give(struct kmes_reader *rd, struct kmes_ring *ring,
+			struct kmes_item *item)
+{
+	if (ring->has_loss) {
+		ring->has_loss = false;
+		item->kind = KMES_ITEM_LOSS;
+		item->loss.cpu = ring->cpu;
+		item->loss.first = ring->loss_first;
+		item->loss.last = ring->head.seq - 1;
+		item->loss.ts_ns = ring->head.ts_ns;
+		return;
+	}
+	item->kind = KMES_ITEM_EVENT;
+	item->event = &ring->head;
+	rd->current = ring;
+	rd->events++;
+}
+
+/* Nothing more is there: now, or for good. */
+static int reader_end(const struct kmes_reader *rd)
+{
+	if (rd->snapshot)
+		return -ENODATA;
+	return rd->source_gone && !rd->heap_len ? -ESHUTDOWN : 0;
+}
+
+int kmes_reader_next(struct kmes_reader *rd, struct kmes_item *item)
+{
+	struct kmes_ring *ring;
+	bool gone = rd->source_gone;
+	int r = 0;
+
+	if (rd->current && rd->order == KMES_ORDER_CPU) {
+		kmes_ring_pop(rd->current);
+		rd->current = NULL;
+	} else if (rd->current) {
+		r = reader_advance_time(rd);
+		if (r < 0)
+			return r;
+	}
+	if (rd->pending && reader_tell_pending(rd, item))
+		return 1;
+	r = rd->order == KMES_ORDER_CPU ? reader_next_by_cpu(rd, &ring)
+					: reader_next_by_time(rd, &ring);
+	if (r < 0)
+		return r;
+	if (rd->pending && reader_tell_pending(rd, item))
+		return 1;
+	if (r > 0) {
+		reader_give(rd, ring, item);
+		return 1;
+	}
+	/* Only a look that began after the source had gone was the last one. */
+	return gone || rd->snapshot ? reader_end(rd) : 0;
+}
+
+const char *kmes_reader_error(const struct kmes_reader *rd)
+{
+	return rd->err.text;
+}
+
+uint64_t kmes_reader_events(const struct kmes_reader *rd)
+{
+	return rd->events;
+}
+
+unsigned int kmes_reader_rings(const struct kmes_reader *rd)
+{
+	return rd->ring_count;
+}
+
+bool kmes_reader_has_cpu(const struct kmes_reader *rd, uint16_t cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < rd->ring_count; i++)
+		if (rd->rings[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+/* ---- open and close ---- */
+
+/* Attaches to every wanted slot; one without a ring is passed over [A7]. */
+static int reader_open_rings(struct kmes_reader *rd, unsigned int slots,
+			     const struct kmes_reader_options *options,
+			     struct kmes_error *err)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < slots; cpu++) {
+		int r;
+
+		if (options->cpus && !kmes_cpus_has(options->cpus, (uint16_t)cpu))
+			continue;
+		r = kmes_ring_open(&rd->rings[rd->ring_count], rd->src, (uint16_t)cpu, options,
+				   err);
+		if (r == -EINVAL)
+			continue;
+		if (r < 0)
+			return r;
+		rd->ring_count++;
+	}
+	if (!rd->ring_count)
+		return kmes_error_set(err, -ENODEV, "%s: no ring%s", rd->src->ops->name,
+				      options->cpus ? " of the wanted CPUs" : "");
+	return 0;
+}
+
+static int reader_alloc(struct kmes_reader *rd, unsigned int slots)
+{
+	rd->rings = calloc(slots, sizeof(*rd->rings));
+	rd->heap = calloc(slots, sizeof(*rd->heap));
+	rd->idle = calloc(slots, sizeof(*rd->idle));
+	return rd->rings && rd->heap && rd->idle ? 0 : -ENOMEM;
+}
+
+int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
+		     const struct kmes_reader_options *options, struct kmes_error *err)
+{
+	struct kmes_reader *rd;
+	unsigned int i;
+	int r, slots = kmes_source_slots(src, err);
+
+	if (slots < 0)
+		return slots;
+	rd = calloc(1, sizeof(*rd));
+	if (!rd)
+		return kmes_error_set(err, -ENOMEM, "no memory");
+	rd->src = src;
+	rd->order = options->order;
+	rd->snapshot = options->snapshot;
+	r = reader_alloc(rd, slots ? (unsigned int)slots : 1);
+	if (r < 0)
+		kmes_error_set(err, r, "no memory for %d rings", slots);
+	else
+		r = reader_open_rings(rd, (unsigned int)slots, options, err);
+	if (r == 0) {
+		r = kmes_wait_new(&rd->wait, rd->ring_count);
+		if (r < 0)
+			kmes_error_set(err, r, "cannot prepare waiting: %s", strerror(-r));
+	}
+	if (r < 0) {
+		kmes_reader_close(rd);
+		return r;
+	}
+	for (i = 0; i < rd->ring_count; i++)
+		rd->idle[rd->idle_len++] = &rd->rings[i];
+	*out = rd;
+	return 0;
+}
+
+void kmes_reader_close(struct kmes_reader *rd)
+{
+	unsigned int i;
+
+	if (!rd)
+		return;
+	kmes_wait_free(rd->wait);
+	for (i = 0; i < rd->ring_count; i++)
+		kmes_ring_close(&rd->rings[i]);
+	free(rd->rings);
+	free(rd->heap);
+	free(rd->idle);
+	free(rd);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* ring.c - events out of a ring's private bytes: what is accepted, what is lost (2.4). */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "ring.h"
+
+uint64_t kmes_clock_ns(int clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* Private memory for `size` bytes; what was in the old one is given up. */
+static int ring_set_size(struct kmes_ring *ring, uint32_t size)
+{
+	void *buf = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+
+	if (buf == MAP_FAILED)
+		return kmes_error_set(&ring->err, -ENOMEM,
+				      "cpu%u: no memory for an event of %u bytes", ring->cpu,
+				      size);
+	if (ring->buf)
+		munmap(ring->buf, ring->size);
+	ring->pos += ring->off;
+	ring->off = 0;
+	ring->len = 0;
+	ring->buf = buf;
+	ring->size = size;
+	return 0;
+}
+
+int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
+		   const struct kmes_reader_options *options, struct kmes_error *err)
+{
+	int r;
+
+	memset(ring, 0, sizeof(*ring));
+	ring->src = src;
+	ring->cpu = cpu;
+	ring->fd = -1;
+	ring->stop_pos = UINT64_MAX;
+	if (src->ops->ring_open)
+		r = src->ops->ring_open(src, cpu, ring, err);
+	else
+		r = kmes_ring_open_mapped(ring, options, err);
+	if (r < 0)
+		return r;
+	r = ring_set_size(ring, KMES_SPAN_SIZE);
+	/* What came before the start is passed now, so that any later gap is a loss. */
+	if (r == 0 && ring->skip_until)
+		r = kmes_ring_peek(ring);
+	if (r < 0) {
+		if (err)
+			*err = ring->err;
+		kmes_ring_close(ring);
+		return r;
+	}
+	return 0;
+}
+
+void kmes_ring_close(struct kmes_ring *ring)
+{
+	if (ring->ops)
+		ring->ops->close(ring);
+	if (ring->buf)
+		munmap(ring->buf, ring->size);
+	ring->buf = NULL;
+	ring->ops = NULL;
+}
+
+/*
+ * Decides on the event that was parsed into the head: false passes it over. A sequence
+ * not above the last one was handed out before, or never assigned; after a replacement
+ * this is how the place is found [R5].
+ */
+static bool ring_accept(struct kmes_ring *ring)
+{
+	const struct kmes_event *e = &ring->head;
+
+	if (e->type_len == 0 || e->seq <= ring->last_seq)
+		return false;
+	if (kmes_ring_position(ring) < ring->skip_until) {
+		ring->last_seq = e->seq;
+		ring->has_last = true;
+		return false;
+	}
+	if (ring->has_last && e->seq - ring->last_seq > 1 && !ring->has_loss) {
+		ring->loss_first = ring->last_seq + 1;
+		ring->has_loss = true;
+	}
+	ring->last_seq = e->seq;
+	ring->has_last = true;
+	return true;
+}
+
+/*
+ * Looks for the next head in the private bytes: 1; 0 when more bytes are needed, at least
+ * ring->head.size of them if some are left over; or -EBADMSG.
+ */
+static int ring_parse(struct kmes_ring *ring)
+{
+	while (ring->off < ring->len) {
+		uint64_t max = ring->known - kmes_ring_position(ring);
+		int r = kmes_event_parse(&ring->head, ring->buf + ring->off,
+					 ring->len - ring->off, max);
+
+		/* An event is published whole: one that reaches further is none. */
+		if (r < 0 || ring->head.size > max)
+			return -EBADMSG;
+		if (r == 0)
+			return 0;
+		if (ring->head.cpu != ring->cpu)
+			return -EBADMSG;
+		if (ring_accept(ring)) {
+			ring->has_head = true;
+			return 1;
+		}
+		ring->off += ring->head.size;
+	}
+	ring->head.size = 0;
+	return 0;
+}
+
+int kmes_ring_peek_private(struct kmes_ring *ring)
+{
+	return ring->has_head ? 1 : ring_parse(ring) > 0;
+}
+
+int kmes_ring_peek(struct kmes_ring *ring)
+{
+	while (!ring->has_head) {
+		int r = ring_parse(ring);
+
+		if (r > 0)
+			break;
+		if (r < 0)
+			ring->ops->recover(ring);
+		else if (ring->head.size > ring->size &&
+			 (r = ring_set_size(ring, (ring->head.size + 4095) & ~4095u)) < 0)
+			return r;
+		r = ring->ops->fill(ring);
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}

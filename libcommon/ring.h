@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * ring.h - one ring being read: a position, private bytes, and what was lost on the way;
+ * private to the library.
+ *
+ * A ring copies a span of bytes out of shared memory and takes events apart in that copy
+ * only. Its head is the next event to be handed out. Bytes come from the ring's make:
+ * mapped KMES rings (ring_mapped.c), or a source that converts its records to events.
+ */
+#ifndef KMES_RING_READER_H
+#define KMES_RING_READER_H
+
+#include "source.h"
+
+/* Private bytes at the start; grows to the largest event seen. */
+#define KMES_SPAN_SIZE (256u << 10)
+
+struct kmes_ring_ops {
+	/*
+	 * Replaces the private bytes by further ones that start at the first unread byte's
+	 * position: 1; 0: nothing now; or -errno with a sentence in ring->err.
+	 */
+	int (*fill)(struct kmes_ring *ring);
+	/* The private bytes hold no event: goes to a later position, leaves a note. */
+	void (*recover)(struct kmes_ring *ring);
+	/* After need_wake was set and fenced: is there anything to do but sleep? */
+	bool (*has_news)(const struct kmes_ring *ring);
+	void (*close)(struct kmes_ring *ring);
+};
+
+struct kmes_ring {
+	const struct kmes_ring_ops *ops;
+	struct kmes_source *src;
+	uint16_t cpu;
+
+	/* Private bytes: buf[off..len) is unread, buf[0] stands at position pos. */
+	uint8_t *buf;
+	uint32_t size, off, len;
+	uint64_t pos;
+	uint64_t known; /* events are there up to this position, as far as was seen */
+
+	struct kmes_event head; /* valid if has_head; stands at buf[off] */
+	bool has_head;
+	bool has_last; /* last_seq is known: a step over it is a loss */
+	bool has_loss; /* loss_first up to the head's sequence are lost */
+	bool has_note;
+	bool has_resize;
+	bool ended;	    /* replaced, and the source is gone: nothing more comes */
+	uint64_t last_seq;  /* of the head, or of the event before it */
+	uint64_t loss_first;
+	uint64_t skip_until; /* events below this position are passed over */
+	struct kmes_resize resize;
+	struct kmes_error err; /* the note, or why fill failed */
+
+	/* Mapped rings. */
+	struct kmes_mapping map;
+	uint64_t stop_pos; /* a snapshot's end, else UINT64_MAX */
+	uint64_t stuck_tail, stuck_write, stuck_since_ns;
+	bool stuck_noted;
+
+	/* Other makes: a descriptor to poll, -1 if none, and their own state. */
+	int fd;
+	void *priv;
+
+	/* The reader's: see reader.c. */
+	uint64_t key;
+	uint64_t seen_pos, seen_ns;
+	uint64_t late_pos;
+};
+
+/*
+ * Opens the ring of `cpu` at its oldest event, or behind its newest one. -EINVAL: no
+ * such ring; other -errno.
+ */
+int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
+		   const struct kmes_reader_options *options, struct kmes_error *err);
+void kmes_ring_close(struct kmes_ring *ring);
+
+/* As kmes_ring_open, for mapped KMES rings (ring_mapped.c). */
+int kmes_ring_open_mapped(struct kmes_ring *ring, const struct kmes_reader_options *options,
+			  struct kmes_error *err);
+
+/* Makes the head ready: 1; 0: nothing now; -errno with a sentence in ring->err. */
+int kmes_ring_peek(struct kmes_ring *ring);
+
+/* As kmes_ring_peek, from the private bytes alone. */
+int kmes_ring_peek_private(struct kmes_ring *ring);
+
+/* Passes the head. */
+static inline void kmes_ring_pop(struct kmes_ring *ring)
+{
+	ring->off += ring->head.size;
+	ring->has_head = false;
+}
+
+/* The position of the first unread byte. */
+static inline uint64_t kmes_ring_position(const struct kmes_ring *ring)
+{
+	return ring->pos + ring->off;
+}
+
+/* Nanoseconds of a clock. */
+uint64_t kmes_clock_ns(int clock);
+
+#endif

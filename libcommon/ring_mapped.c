@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* ring_mapped.c - spans out of a mapped KMES ring: laps, corruption, replacement (2.4). */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "ring.h"
+
+/* How long the tail may stand ahead of write_pos before it is worth a note. */
+#define STUCK_NS 1000000000ull
+
+static void ring_note(struct kmes_ring *ring, const char *what, uint64_t pos)
+{
+	kmes_error_set(&ring->err, 0, "cpu%u: %s at position %llu; going on at the newest",
+		       ring->cpu, what, (unsigned long long)pos);
+	ring->has_note = true;
+}
+
+/* Gives up the private bytes and goes on at `pos`. */
+static void ring_seek(struct kmes_ring *ring, uint64_t pos)
+{
+	ring->pos = pos;
+	ring->off = 0;
+	ring->len = 0;
+}
+
+/* Never backwards: a writer that is corrupt for good must not hold us in a loop. */
+static void ring_give_up(struct kmes_ring *ring, const char *what)
+{
+	uint64_t pos = kmes_ring_position(ring);
+	/* Order D, pairs with C. */
+	uint64_t write_pos = kmes_load_acquire(&ring->map.view.producer->write_pos);
+
+	ring_note(ring, what, pos);
+	ring_seek(ring, write_pos > pos ? write_pos : pos);
+	ring->known = ring->pos;
+}
+
+/* 2.4.1 step 6: lapped if the tail went past us, corrupt otherwise. */
+static void mapped_recover(struct kmes_ring *ring)
+{
+	/* Order B, pairs with A: the bytes that were judged are read. */
+	uint64_t tail_pos;
+
+	kmes_fence_acquire();
+	tail_pos = kmes_load_acquire(&ring->map.view.producer->tail_pos);
+	if (tail_pos > kmes_ring_position(ring))
+		ring_seek(ring, tail_pos);
+	else
+		ring_give_up(ring, "not an event");
+}
+
+/* A tail ahead of write_pos is a batch being written, unless nothing moves for long. */
+static void ring_watch_tail(struct kmes_ring *ring, const struct kmes_ring_span *span)
+{
+	uint64_t now = kmes_clock_ns(CLOCK_MONOTONIC);
+
+	if (span->tail_pos != ring->stuck_tail || span->write_pos != ring->stuck_write) {
+		ring->stuck_tail = span->tail_pos;
+		ring->stuck_write = span->write_pos;
+		ring->stuck_since_ns = now;
+		ring->stuck_noted = false;
+	} else if (!ring->stuck_noted && now - ring->stuck_since_ns >= STUCK_NS) {
+		kmes_error_set(&ring->err, 0,
+			       "cpu%u: tail position %llu stays ahead of write position %llu",
+			       ring->cpu, (unsigned long long)span->tail_pos,
+			       (unsigned long long)span->write_pos);
+		ring->has_note = true;
+		ring->stuck_noted = true;
+	}
+}
+
+/* Remembers the step for the reader; several steps in a row are told as one. */
+static void ring_tell_resize(struct kmes_ring *ring, const struct kmes_mapping *next)
+{
+	if (!ring->has_resize) {
+		ring->resize.cpu = ring->cpu;
+		ring->resize.old_capacity = ring->map.view.capacity;
+		ring->resize.old_generation = ring->map.generation;
+	}
+	ring->resize.new_capacity = next->view.capacity;
+	ring->resize.new_generation = next->generation;
+	ring->has_resize = true;
+}
+
+/*
+ * The ring was replaced and is drained: goes on at the new one's oldest event. The
+ * position does not carry over, ring_accept finds the place by sequence [R3 R4 R5 R6].
+ * Returns 1, 0 when the source is gone, or -errno.
+ */
+static int ring_follow(struct kmes_ring *ring)
+{
+	struct kmes_mapping next;
+	int r = kmes_mapping_open(&next, ring->src, ring->cpu, &ring->err);
+
+	if (r < 0) {
+		ring->ended = !kmes_source_alive(ring->src);
+		return ring->ended ? 0 : r;
+	}
+	ring_tell_resize(ring, &next);
+	kmes_mapping_close(&ring->map);
+	ring->map = next;
+	ring->skip_until = 0;
+	ring->seen_pos = 0;
+	ring->late_pos = 0;
+	/* Order K, pairs with J. */
+	ring_seek(ring, kmes_load_acquire(&next.view.producer->tail_pos));
+	return 1;
+}
+
+/* Takes over what was copied, up to the end of a snapshot. */
+static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *span)
+{
+	ring->known = span->write_pos;
+	ring->pos = span->pos - span->skip;
+	ring->off = span->skip;
+	ring->len = span->skip + span->len;
+	if (span->pos >= ring->stop_pos)
+		ring->len = ring->off;
+	else if (span->len > ring->stop_pos - span->pos)
+		ring->len = span->skip + (uint32_t)(ring->stop_pos - span->pos);
+}
+
+static int mapped_fill(struct kmes_ring *ring)
+{
+	for (;;) {
+		struct kmes_ring_span span;
+		/*
+		 * Order H, pairs with G: once this shows the replacement, the write_pos
+		 * that is loaded behind it is the last one [R0 R2].
+		 */
+		uint64_t generation = kmes_load_acquire(&ring->map.view.producer->generation);
+		int r;
+
+		if (kmes_ring_position(ring) >= ring->stop_pos)
+			return 0;
+		r = kmes_ring_copy(&ring->map.view, kmes_ring_position(ring), ring->buf,
+				   ring->size, &span);
+		if (r < 0) {
+			ring_give_up(ring, "impossible positions");
+			return 0;
+		}
+		ring_take_span(ring, &span);
+		if (ring->off < ring->len)
+			return 1;
+		if (span.write_pos > span.pos && span.pos < ring->stop_pos &&
+		    ring->stop_pos != UINT64_MAX)
+			continue; /* a snapshot goes on to its end */
+		if (span.write_pos > span.pos)
+			return 0; /* lapped again and again: others first */
+		if (span.tail_pos > span.write_pos)
+			ring_watch_tail(ring, &span);
+		if (generation == ring->map.generation || ring->ended)
+			return 0;
+		if (ring->stop_pos != UINT64_MAX)
+			return 0;
+		r = ring_follow(ring);
+		if (r <= 0)
+			return r;
+	}
+}
+
+/* Order F: called behind need_wake = 1 and the full fence. */
+static bool mapped_has_news(const struct kmes_ring *ring)
+{
+	const struct kmes_producer_page *page = ring->map.view.producer;
+
+	if (kmes_load_acquire(&page->write_pos) > kmes_ring_position(ring))
+		return true;
+	return !ring->ended && kmes_load_acquire(&page->generation) != ring->map.generation;
+}
+
+static void mapped_close(struct kmes_ring *ring)
+{
+	kmes_mapping_close(&ring->map);
+}
+
+static const struct kmes_ring_ops mapped_ops = {
+	.fill = mapped_fill,
+	.recover = mapped_recover,
+	.has_news = mapped_has_news,
+	.close = mapped_close,
+};
+
+int kmes_ring_open_mapped(struct kmes_ring *ring, const struct kmes_reader_options *options,
+			  struct kmes_error *err)
+{
+	int r = kmes_mapping_open(&ring->map, ring->src, ring->cpu, err);
+	uint64_t write_pos;
+
+	if (r < 0)
+		return r;
+	ring->ops = &mapped_ops;
+	/* Order K, pairs with J: the oldest surviving event [D0]. */
+	ring->pos = kmes_load_acquire(&ring->map.view.producer->tail_pos);
+	/* Order D, pairs with C. */
+	write_pos = kmes_load_acquire(&ring->map.view.producer->write_pos);
+	ring->known = write_pos;
+	/* A CPU's first ring with nothing in it: the next event should be number 1. */
+	ring->has_last = write_pos == 0 && ring->map.generation == 1;
+	if (options->only_new)
+		ring->skip_until = write_pos;
+	if (options->snapshot)
+		ring->stop_pos = write_pos;
+	return 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * wait.c - one sleep on all rings of a reader (2.4.3).
+ *
+ * need_wake is set on every ring, then one full fence, then futex_counter is sampled and
+ * only then positions and generations are looked at once more: whatever comes after that
+ * look finds the flag, and whatever came before it is seen. need_wake is shared with the
+ * ring's other consumers, any of whom may clear it under us, so no sleep is longer than
+ * SLEEP_MS.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "reader.h"
+#include "wait_group.h"
+
+#define SLEEP_MS 100
+/* Between two looks where no futex can be waited on. */
+#define NAP_MS 50
+/* While an event waits for the watermark. */
+#define HELD_NAP_NS 500000
+
+struct kmes_wait {
+	unsigned int group_count;
+	uint32_t bell;
+	bool no_waitv;
+	struct kmes_wait_group groups[];
+};
+
+int kmes_wait_new(struct kmes_wait **out, unsigned int ring_count)
+{
+	unsigned int i, n = 1;
+	struct kmes_wait *w;
+
+	if (ring_count > KMES_WAITV_MAX)
+		n = (ring_count + KMES_GROUP_RINGS - 1) / KMES_GROUP_RINGS;
+	w = calloc(1, sizeof(*w) + n * sizeof(w->groups[0]));
+	if (!w)
+		return -ENOMEM;
+	w->group_count = 1;
+	for (i = 1; i < n; i++) {
+		int r = kmes_wait_group_start(&w->groups[i], &w->bell);
+
+		if (r < 0) {
+			kmes_wait_free(w);
+			return r;
+		}
+		w->group_count++;
+	}
+	*out = w;
+	return 0;
+}
+
+void kmes_wait_free(struct kmes_wait *w)
+{
+	unsigned int i;
+
+	if (!w)
+		return;
+	for (i = 1; i < w->group_count; i++)
+		kmes_wait_group_stop(&w->groups[i]);
+	free(w);
+}
+
+static struct timespec deadline_in(int ms)
+{
+	uint64_t at = kmes_clock_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+	struct timespec ts = {.tv_sec = (time_t)(at / 1000000000),
+			      .tv_nsec = (long)(at % 1000000000)};
+
+	return ts;
+}
+
+static void nap_ns(long ns)
+{
+	struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	nanosleep(&ts, NULL);
+}
+
+/* Clears the flag where there is something to read [N2 N6]; elsewhere it stays set. */
+static bool disarm(struct kmes_ring *rings, unsigned int count)
+{
+	bool news = false;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (!rings[i].ops->has_news(&rings[i]))
+			continue;
+		/* A stale 1 costs the writer one needless wake. */
+		kmes_store_relaxed(rings[i].map.need_wake, 0);
+		news = true;
+	}
+	return news;
+}
+
+/* Steps 1 to 3 on all rings; true when there is something to read instead of sleeping. */
+static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count)
+{
+	unsigned int per_group = w->group_count > 1 ? KMES_GROUP_RINGS : KMES_WAITV_MAX;
+	unsigned int i;
+
+	for (i = 0; i < w->group_count; i++)
+		w->groups[i].len = 0;
+	for (i = 0; i < count; i++)
+		kmes_store_release(rings[i].map.need_wake, 1);
+	/* Order F, pairs with E and I. */
+	kmes_fence_full();
+	for (i = 0; i < count; i++) {
+		const uint32_t *word = &rings[i].map.view.producer->futex_counter;
+
+		/* Order M, pairs with L. Shared: keyed by the page, never private [N7]. */
+		kmes_wait_group_add(&w->groups[i / per_group], word, kmes_load_acquire(word),
+				    0);
+	}
+	return disarm(rings, count);
+}
+
+/* Without futex_waitv: one ring by futex(2), several by looking again soon. */
+static int sleep_plain(struct kmes_wait_group *g, int timeout_ms)
+{
+	if (g->len == 1) {
+		struct timespec ts = {.tv_sec = 0, .tv_nsec = timeout_ms * 1000000l};
+
+		if (syscall(SYS_futex, (uintptr_t)g->vec[0].uaddr, FUTEX_WAIT,
+			    (uint32_t)g->vec[0].val, &ts, NULL, 0) == 0)
+			return 1;
+		return errno != ETIMEDOUT;
+	}
+	nap_ns((timeout_ms < NAP_MS ? timeout_ms : NAP_MS) * 1000000l);
+	return 0;
+}
+
+/* Sleeps on armed rings: 1 woken, 0 time-out. */
+static int sleep_armed(struct kmes_wait *w, int timeout_ms)
+{
+	struct kmes_wait_group *own = &w->groups[0];
+	struct timespec deadline = deadline_in(timeout_ms);
+	unsigned int i;
+	int r;
+
+	if (w->no_waitv)
+		return sleep_plain(own, w->group_count > 1 ? NAP_MS : timeout_ms);
+	own->deadline = deadline;
+	if (w->group_count > 1)
+		kmes_wait_group_add(own, &w->bell, kmes_load_acquire(&w->bell),
+				    FUTEX_PRIVATE_FLAG);
+	for (i = 1; i < w->group_count; i++) {
+		w->groups[i].deadline = deadline;
+		kmes_wait_group_begin(&w->groups[i]);
+	}
+	r = kmes_wait_group_sleep(own);
+	for (i = 1; i < w->group_count; i++)
+		kmes_wait_group_end(&w->groups[i]);
+	if (r != -ENOSYS)
+		return r;
+	w->no_waitv = true;
+	return 1;
+}
+
+/*
+ * One poll(2) on what no futex tells of: descriptors of rings without a futex, whether
+ * the source lives, and whether the reader of `watch_fd` is gone (returned).
+ */
+static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
+{
+	enum { OTHERS = 2 };
+	struct pollfd *fds = calloc(rd->ring_count + OTHERS, sizeof(*fds));
+	unsigned int i, n = OTHERS;
+	int gone = 0;
+
+	if (!fds)
+		return 0;
+	fds[0].fd = kmes_source_fd(rd->src);
+	fds[0].events = POLLIN;
+	fds[1].fd = watch_fd;
+	for (i = 0; i < rd->ring_count; i++) {
+		if (rd->rings[i].fd < 0)
+			continue;
+		fds[n].fd = rd->rings[i].fd;
+		fds[n++].events = POLLIN;
+	}
+	if ((timeout_ms || fds[0].fd >= 0 || watch_fd >= 0) && poll(fds, n, timeout_ms) > 0) {
+		if (fds[0].revents && !kmes_source_alive(rd->src))
+			rd->source_gone = true;
+		gone = (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+	}
+	free(fds);
+	return gone;
+}
+
+int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
+{
+	int woken;
+
+	if (timeout_ms < 0 || timeout_ms > SLEEP_MS)
+		timeout_ms = SLEEP_MS;
+	if (rd->heap_len) {
+		nap_ns(HELD_NAP_NS);
+		return 0;
+	}
+	if (rd->src->ops->ring_open)
+		return look_around(rd, watch_fd, timeout_ms);
+	if (arm(rd->wait, rd->rings, rd->ring_count) || !timeout_ms)
+		return 0;
+	woken = sleep_armed(rd->wait, timeout_ms);
+	disarm(rd->rings, rd->ring_count);
+	return woken ? 0 : look_around(rd, watch_fd, 0);
+}
