@@ -38,7 +38,18 @@ LIB_OBJS := \
 	cli_signal \
 	cli_source \
 	cli_value \
+	error \
 	event \
+	mapping \
+	reader \
+	ring \
+	ring_mapped \
+	source \
+	source_dev \
+	source_kernel \
+	source_native \
+	wait \
+	wait_group \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait

@@ -9,7 +9,9 @@
 static const struct kmes_source_ops *const kinds[] = {
 	&kmes_source_native,
 	&kmes_source_dev,
+#ifdef KMES_WITH_SIM /* drop the condition with source_sim.c */
 	&kmes_source_sim,
+#endif
 #ifdef KMES_HAVE_TRACEEVENT
 	&kmes_source_tracefs,
 #endif
@@ -117,7 +119,7 @@ const char *kmes_source_attach_hint(const struct kmes_source *src)
 		return " (needs SeSecurityPrivilege)";
 	if (src->ops == &kmes_source_dev)
 		return " (needs CAP_AUDIT_READ)";
-	if (src->ops == &kmes_source_sim)
+	if (!strcmp(src->ops->name, "sim"))
 		return " (the simulator denies attaching to this user)";
 	return "";
 }
