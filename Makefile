@@ -40,7 +40,9 @@ LIB_OBJS := \
 	cli_value \
 	error \
 	event \
+	glob \
 	mapping \
+	number \
 	reader \
 	ring \
 	ring_mapped \

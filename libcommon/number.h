@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* number.h - integers and floats compared by their exact values, whatever their kinds. */
+#ifndef KMES_NUMBER_H
+#define KMES_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kmes_msgpack.h"
+
+enum kmes_number_kind {
+	KMES_NUMBER_UNSIGNED,
+	KMES_NUMBER_NEGATIVE,
+	KMES_NUMBER_REAL,
+};
+
+struct kmes_number {
+	enum kmes_number_kind kind;
+	union {
+		uint64_t u;
+		int64_t i; /* below 0 */
+		double d;
+	};
+};
+
+/* What kmes_number_compare says when one of them is no number at all (NaN). */
+#define KMES_NUMBER_UNORDERED 2
+
+/*
+ * Reads `[-]DIGITS[.DIGITS][e[+|-]DIGITS]`: an integer where it is written as one and
+ * fits, else the nearest double. -EINVAL; -ERANGE when that is infinite.
+ */
+int kmes_number_parse(struct kmes_number *number, const char *text);
+
+/* The number in a MessagePack value; false if it holds none. */
+bool kmes_number_from_token(struct kmes_number *number, const struct kmes_mp_token *tok);
+
+/* -1, 0 or 1 as `a` is below, equal to or above `b`, or KMES_NUMBER_UNORDERED. */
+int kmes_number_compare(const struct kmes_number *a, const struct kmes_number *b);
+
+#endif

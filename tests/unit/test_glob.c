@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Patterns over bytes: each element, hostile patterns and texts, an independent oracle. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "glob.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static bool matches_bytes(const char *pattern, size_t pattern_len, const void *text,
+			  size_t len)
+{
+	uint8_t *copy = malloc(len ? len : 1);
+	struct kmes_glob *glob;
+	const char *why;
+	bool matches;
+
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	assert_int_equal(kmes_glob_new(&glob, pattern, pattern_len, &why), 0);
+	matches = kmes_glob_matches(glob, copy, len);
+	kmes_glob_free(glob);
+	free(copy);
+	return matches;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+	return matches_bytes(pattern, strlen(pattern), text, strlen(text));
+}
+
+static void glob_whole_text_must_match(void **state)
+{
+	(void)state;
+	assert_true(matches("app.login", "app.login"));
+	assert_false(matches("app.login", "app.login2"));
+	assert_false(matches("app.login", "app.logi"));
+	assert_false(matches("app.login", "App.login"));
+	assert_true(matches("", ""));
+	assert_false(matches("", "a"));
+}
+
+static void glob_star_takes_any_run(void **state)
+{
+	(void)state;
+	assert_true(matches("*", ""));
+	assert_true(matches("*", "a/b.c"));
+	assert_true(matches("app.*", "app."));
+	assert_true(matches("*.login", "app.login"));
+	assert_true(matches("a*b*c", "axxbyybzc"));
+	assert_false(matches("a*b*c", "axxbyybz"));
+	assert_true(matches("**a**", "xxaxx"));
+	assert_true(matches("*ab", "aab"));
+	assert_true(matches("*aab*ab", "aaaabaab"));
+}
+
+static void glob_question_mark_takes_one_byte(void **state)
+{
+	(void)state;
+	assert_true(matches("a?c", "abc"));
+	assert_false(matches("a?c", "ac"));
+	assert_false(matches("?", ""));
+	assert_true(matches("??", "\xc3\xa4"));
+}
+
+static void glob_sets_take_their_members(void **state)
+{
+	(void)state;
+	assert_true(matches("[abc]x", "bx"));
+	assert_false(matches("[abc]x", "dx"));
+	assert_true(matches("cpu[0-9]", "cpu7"));
+	assert_false(matches("cpu[0-9]", "cpux"));
+	assert_true(matches("[!0-9]", "x"));
+	assert_false(matches("[^0-9]", "5"));
+	assert_true(matches("[]x]", "]"));
+	assert_true(matches("[!]x]", "a"));
+	assert_false(matches("[!]x]", "]"));
+	assert_true(matches("[a-]", "-"));
+	assert_true(matches("[-a]", "-"));
+	assert_true(matches("[\\]]", "]"));
+	assert_true(matches("[a\\-z]", "-"));
+	assert_false(matches("[a\\-z]", "m"));
+	assert_true(matches("[[]", "["));
+	assert_true(matches("[*]", "*"));
+	assert_true(matches("[\x80-\xff]", "\xe4"));
+	assert_false(matches("[!\x80-\xff]", "\xe4"));
+}
+
+static void glob_backslash_takes_the_next_byte(void **state)
+{
+	(void)state;
+	assert_true(matches("a\\*b", "a*b"));
+	assert_false(matches("a\\*b", "axb"));
+	assert_true(matches("\\?\\[\\\\", "?[\\"));
+	assert_true(matches("\\a", "a"));
+	assert_true(matches("\\!x", "!x"));
+}
+
+static void glob_text_may_hold_any_byte(void **state)
+{
+	(void)state;
+	assert_true(matches_bytes("a?b*", 4, "a\0b\0", 4));
+	assert_true(matches_bytes("a\0*", 3, "a\0xyz", 5));
+	assert_false(matches_bytes("a", 1, "a\0", 2));
+	assert_true(matches_bytes("[!a]", 4, "\0", 1));
+}
+
+static void glob_wrong_patterns_are_refused(void **state)
+{
+	static const char *const patterns[] = {
+		"[",	 "a[",	"[]",	"[!]",	       "[a-",	  "[a",	     "a\\",
+		"[z-a]", "[\\", "[a\\", "[[:alpha:]]", "[[.a.]]", "[[=a=]]",
+	};
+	struct kmes_glob *glob;
+	const char *why;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(patterns); i++) {
+		if (kmes_glob_new(&glob, patterns[i], strlen(patterns[i]), &why) !=
+		    -EINVAL)
+			fail_msg("'%s' is accepted", patterns[i]);
+		assert_non_null(why);
+		assert_null(glob);
+	}
+}
+
+/* A matcher that tries every run a star could take would not end in the age of the sun. */
+static void glob_many_stars_end_in_time(void **state)
+{
+	char pattern[512], text[4096];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 250; i++)
+		memcpy(pattern + 2 * i, "*a", 2);
+	pattern[500] = 'b';
+	memset(text, 'a', sizeof(text));
+	assert_false(matches_bytes(pattern, 501, text, sizeof(text)));
+	text[sizeof(text) - 1] = 'b';
+	assert_true(matches_bytes(pattern, 501, text, sizeof(text)));
+}
+
+/* The obvious recursive definition of `*`, `?` and plain bytes. */
+static bool oracle(const char *p, const char *s)
+{
+	if (!*p)
+		return !*s;
+	if (*p == '*')
+		return oracle(p + 1, s) || (*s && oracle(p, s + 1));
+	return *s && (*p == '?' || *p == *s) && oracle(p + 1, s + 1);
+}
+
+static void glob_agrees_with_the_definition(void **state)
+{
+	char pattern[8], text[10];
+	uint32_t seed = 1;
+	int round, i, n;
+
+	(void)state;
+	for (round = 0; round < 200000; round++) {
+		seed = seed * 1664525 + 1013904223;
+		n = (int)(seed >> 29);
+		for (i = 0; i < n; i++)
+			pattern[i] = "ab*?"[seed >> (2 * i + 8) & 3];
+		pattern[n] = '\0';
+		seed = seed * 1664525 + 1013904223;
+		n = (int)(seed >> 28) % 10;
+		for (i = 0; i < n; i++)
+			text[i] = "ab"[seed >> (i + 8) & 1];
+		text[n] = '\0';
+		if (matches(pattern, text) != oracle(pattern, text))
+			fail_msg("'%s' against '%s'", pattern, text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(glob_whole_text_must_match),
+		cmocka_unit_test(glob_star_takes_any_run),
+		cmocka_unit_test(glob_question_mark_takes_one_byte),
+		cmocka_unit_test(glob_sets_take_their_members),
+		cmocka_unit_test(glob_backslash_takes_the_next_byte),
+		cmocka_unit_test(glob_text_may_hold_any_byte),
+		cmocka_unit_test(glob_wrong_patterns_are_refused),
+		cmocka_unit_test(glob_many_stars_end_in_time),
+		cmocka_unit_test(glob_agrees_with_the_definition),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
