@@ -52,6 +52,7 @@ LIB_OBJS := \
 	source_native \
 	wait \
 	wait_group \
+	when \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
