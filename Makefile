@@ -62,6 +62,9 @@ OBJS_kmes-dump := \
 OBJS_kmes-emit := \
 
 OBJS_kmes-resize := \
+	main \
+	report \
+	rings \
 
 OBJS_kmes-run := \
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* main.c - kmes-resize: shows the capacity of the rings, or replaces them by others. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "report.h"
+
+struct resize_opts {
+	uint64_t capacity; /* bytes, 0: only show */
+	uint64_t timeout_ns;
+	bool dry_run;
+	const struct resize_format *format;
+};
+
+static struct poptOption options[] = {
+	{"dry-run", 'n', POPT_ARG_NONE, NULL, 'n',
+	 "say what would be kept and lost, change nothing", NULL},
+	{"json", 'j', POPT_ARG_NONE, NULL, 'j', "print one JSON object", NULL},
+	{"timeout", '\0', POPT_ARG_STRING, NULL, 't',
+	 "give up waiting for the new rings after TIME (default 10s)", "TIME"},
+	CLI_SOURCE_OPTIONS,
+	CLI_HELP_OPTIONS,
+	POPT_TABLEEND,
+};
+
+/* A power of two within the limits, or a usage error that names the nearest ones. */
+static uint64_t parse_capacity(struct cli *cli, const char *text)
+{
+	uint64_t size = cli_size(cli, text), below = KMES_CAPACITY_MIN;
+	char what[160];
+
+	if (size >= KMES_CAPACITY_MIN && size <= KMES_CAPACITY_MAX && !(size & (size - 1)))
+		return size;
+	while (below * 2 < size && below * 2 < KMES_CAPACITY_MAX)
+		below *= 2;
+	snprintf(what, sizeof(what),
+		 "SIZE must be a power of two from 64K to 256M; the nearest are %llu and %llu",
+		 (unsigned long long)below, (unsigned long long)below * 2);
+	cli_usage_error(what, text);
+}
+
+static void parse(struct resize_opts *opts, struct cli *cli)
+{
+	const char *text;
+	int option;
+
+	while ((option = cli_next(cli, &text)) != 0) {
+		switch (option) {
+		case 'n':
+			opts->dry_run = true;
+			break;
+		case 'j':
+			opts->format = &resize_json;
+			break;
+		case 't':
+			opts->timeout_ns = cli_time(cli, text);
+			break;
+		}
+	}
+	text = cli_operand(cli, "SIZE");
+	if (text)
+		opts->capacity = parse_capacity(cli, text);
+	else if (opts->dry_run)
+		cli_usage_error("--dry-run needs a SIZE", NULL);
+	cli_no_more_operands(cli);
+}
+
+/* Until every ring was replaced: 0, -ETIMEDOUT or -EINTR when a signal asks to stop. */
+static int wait_replaced(struct resize_rings *rings, uint64_t timeout_ns)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+	struct timespec now;
+	uint64_t start, passed = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	start = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	while (resize_pending(rings)) {
+		if (cli_stop_signal())
+			return -EINTR;
+		if (passed >= timeout_ns)
+			return -ETIMEDOUT;
+		nanosleep(&step, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		passed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - start;
+	}
+	return 0;
+}
+
+/* Replaces the rings and reports it: 0 or -errno with a sentence. */
+static int resize(const struct resize_opts *opts, struct kmes_source *src, uint64_t capacity,
+		  struct resize_rings *rings, struct cli_out *out, struct kmes_error *err)
+{
+	struct resize_change change = {rings, capacity, opts->capacity, opts->dry_run};
+	int r;
+
+	if (change.old_capacity == opts->capacity) {
+		r = resize_count(rings, opts->capacity, err);
+		if (r == 0)
+			opts->format->same(out, &change);
+		return r;
+	}
+	if (!opts->dry_run) {
+		r = kmes_source_set_capacity(src, opts->capacity, err);
+		if (r < 0)
+			return r;
+		r = wait_replaced(rings, opts->timeout_ns);
+		if (r < 0)
+			return kmes_error_set(err, r, "%u of %u rings were not replaced in time",
+					      resize_pending(rings), rings->count);
+	}
+	r = resize_count(rings, opts->capacity, err);
+	if (r == 0)
+		opts->format->change(out, &change);
+	return r;
+}
+
+/* All there is to do with an open source: 0 or -errno with a sentence. */
+static int run(const struct resize_opts *opts, struct kmes_source *src, struct cli_out *out,
+	       struct kmes_error *err)
+{
+	struct resize_rings rings = {0};
+	uint64_t capacity;
+	int r = kmes_source_capacity(src, &capacity, err);
+
+	if (r == 0)
+		r = resize_attach(&rings, src, err);
+	if (r == 0 && opts->capacity)
+		r = resize(opts, src, capacity, &rings, out, err);
+	else if (r == 0)
+		opts->format->state(out, &rings, capacity);
+	resize_detach(&rings);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct resize_opts opts = {.timeout_ns = 10000000000, .format = &resize_text};
+	struct kmes_error err = {.text = ""};
+	struct kmes_source *src;
+	struct cli_out out;
+	struct cli cli;
+	int r, status;
+
+	cli_begin(&cli, "kmes-resize", argc, argv, options, 0, "[OPTION...] [SIZE]");
+	parse(&opts, &cli);
+	cli_stop_catch();
+	src = cli_source_open(&cli);
+	cli_out_stdout(&out);
+	r = run(&opts, src, &out, &err);
+	status = cli_out_close(&out);
+	if (r < 0 && !cli_stop_signal())
+		cli_error("%s", err.text[0] ? err.text : strerror(-r));
+	kmes_source_close(src);
+	cli_end(&cli);
+	if (cli_stop_signal())
+		cli_die_by_signal(cli_stop_signal());
+	return r < 0 ? CLI_FAILED : status;
+}
