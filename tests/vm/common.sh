@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Paths and words that the scripts of this folder share.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# Kernels, emulator and package lists; one cache may serve several work trees.
+VM=${KMES_VM_CACHE:-$TOP/build/vm}
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+say() {
+	echo "${0##*/}: $*" >&2
+}
+
+# vm_lock: one script at a time fills the cache.
+vm_lock() {
+	mkdir -p "$VM"
+	exec 9>"$VM/lock"
+	flock 9
+}
+
+# vm_native: whether the kernel's modules are built with the host's compiler.
+vm_is_native() {
+	[ "$1" != 7 ]
+}

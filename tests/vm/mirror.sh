@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Debian packages without apt's system-wide state: each suite has its own sources, lists and status
+# under $VM/apt, so the user's sources stay as they are and no root is needed.
+
+MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+SECURITY=${DEBIAN_SECURITY:-http://deb.debian.org/debian-security}
+
+# mirror_apt SUITE TOOL ARGS...: apt-get or apt-cache in SUITE's world.
+mirror_apt() {
+	local dir=$VM/apt/$1 tool=$2
+	shift 2
+	"$tool" -q -c "$dir/apt.conf" "$@"
+}
+
+# mirror_status SUITE: what counts as installed. For the host's own suite that is the host (less the
+# emulator, which always gets unpacked), for another one nothing.
+mirror_status() {
+	[ "$1" = bookworm ] && [ -r /var/lib/dpkg/status ] || return 0
+	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios)/' /var/lib/dpkg/status
+}
+
+mirror_init() {
+	local suite=$1 dir=$VM/apt/$1 key=/usr/share/keyrings/debian-archive-keyring.gpg s
+	[ -e "$dir/ready" ] && return
+	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
+	mirror_status "$suite" >"$dir/state/status"
+	for s in "$suite" "$suite-updates" "$suite-backports"; do
+		echo "deb [signed-by=$key] $MIRROR $s main"
+	done >"$dir/sources.list"
+	echo "deb [signed-by=$key] $SECURITY $suite-security main" >>"$dir/sources.list"
+	cat >"$dir/apt.conf" <<-CONF
+		Dir::State "$dir/state";
+		Dir::State::status "$dir/state/status";
+		Dir::Cache "$dir/cache";
+		Dir::Etc::sourcelist "$dir/sources.list";
+		Dir::Etc::sourceparts "/dev/null";
+		Dir::Etc::preferences "/dev/null";
+		Dir::Etc::preferencesparts "/dev/null";
+		APT::Architecture "amd64";
+		APT::Architectures { "amd64"; };
+		APT::Sandbox::User "";
+		APT::Get::Assume-Yes "true";
+		APT::Install-Recommends "false";
+		Acquire::Languages "none";
+		Acquire::Retries "3";
+		Debug::NoLocking "true";
+		#clear APT::Update;
+		#clear DPkg;
+	CONF
+	mirror_apt "$suite" apt-get update >"$dir/update.log" 2>&1 || {
+		cat "$dir/update.log" >&2
+		die "cannot read the package lists of $suite from $MIRROR"
+	}
+	touch "$dir/ready"
+}
+
+# mirror_newest SUITE REGEX: the newest package whose whole name matches.
+mirror_newest() {
+	mirror_apt "$1" apt-cache pkgnames | grep -xE "$2" | sort -V | tail -n 1
+}
+
+# mirror_unpack SUITE DEST download|install PACKAGE...: the packages, or they and all that they need
+# beyond what counts as installed, unpacked into DEST.
+mirror_unpack() {
+	local suite=$1 dest=$2 how=$3 tmp=$2.debs
+	shift 3
+	rm -rf "$tmp"
+	mkdir -p "$tmp/partial" "$dest"
+	(
+		cd "$tmp" || exit
+		if [ "$how" = download ]; then
+			mirror_apt "$suite" apt-get download "$@"
+		else
+			mirror_apt "$suite" apt-get -o Dir::Cache::archives="$tmp" --download-only install "$@"
+		fi
+	) >"$dest.log" 2>&1 || {
+		cat "$dest.log" >&2
+		rm -f "$VM/apt/$suite/ready" # the lists may be stale: read them anew at the next call
+		die "cannot fetch from $suite: $*"
+	}
+	for deb in "$tmp"/*.deb; do
+		dpkg-deb -x "$deb" "$dest" || die "cannot unpack $deb"
+	done
+	rm -rf "$tmp" "$dest.log"
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Faults on demand: proves that the virtual machine's checks see them. */
+#include <linux/delay.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+static char *kind = "none";
+module_param(kind, charp, 0);
+MODULE_PARM_DESC(kind, "none, warn, oops, sleep, deadlock, overrun");
+
+static DEFINE_SPINLOCK(lock_a);
+static DEFINE_SPINLOCK(lock_b);
+
+static void trouble_sleep(void)
+{
+	spin_lock(&lock_a);
+	msleep(1);
+	spin_unlock(&lock_a);
+}
+
+static void trouble_deadlock(void)
+{
+	spin_lock(&lock_a);
+	spin_lock(&lock_b);
+	spin_unlock(&lock_b);
+	spin_unlock(&lock_a);
+	spin_lock(&lock_b);
+	spin_lock(&lock_a);
+	spin_unlock(&lock_a);
+	spin_unlock(&lock_b);
+}
+
+static void trouble_overrun(void)
+{
+	char *p = kmalloc(40, GFP_KERNEL);
+
+	if (p) {
+		OPTIMIZER_HIDE_VAR(p);
+		WRITE_ONCE(p[40], 1);
+		kfree(p);
+	}
+}
+
+static int __init trouble_init(void)
+{
+	WARN(!strcmp(kind, "warn"), "as asked for");
+	BUG_ON(!strcmp(kind, "oops"));
+	if (!strcmp(kind, "sleep"))
+		trouble_sleep();
+	if (!strcmp(kind, "deadlock"))
+		trouble_deadlock();
+	if (!strcmp(kind, "overrun"))
+		trouble_overrun();
+	return 0;
+}
+
+static void __exit trouble_exit(void)
+{
+}
+
+module_init(trouble_init);
+module_exit(trouble_exit);
+MODULE_DESCRIPTION("Faults on demand for the tests of the test machine");
+MODULE_LICENSE("Dual MIT/GPL");
