@@ -42,7 +42,7 @@ LIB_OBJS := \
 	event \
 	glob \
 	mapping \
-	number \
+	numeral \
 	reader \
 	ring \
 	ring_mapped \
