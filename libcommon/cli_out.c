@@ -10,11 +10,24 @@
 #include "cli_private.h"
 
 #define POLL_MS 100
+#define STOP_PATIENCE_NS UINT64_C(1000000000)
+
+/* Looks at the clock while nothing moves: is a stop being held up for too long? */
+static bool is_stuck(uint64_t *since_ns)
+{
+	uint64_t now = cli_now_ns();
+
+	if (!cli_stop_signal())
+		return false;
+	if (!*since_ns)
+		*since_ns = now;
+	return now - *since_ns >= STOP_PATIENCE_NS;
+}
 
 int cli_write_all(int fd, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	uint64_t progress_ns = 0;
+	uint64_t since_ns = 0;
 	const char *from = data;
 	ssize_t n;
 
@@ -23,18 +36,17 @@ int cli_write_all(int fd, const void *data, size_t len)
 		if (n > 0) {
 			from += n;
 			len -= (size_t)n;
-			if (len && cli_stop_signal())
-				progress_ns = cli_now_ns();
+			since_ns = 0;
 			continue;
 		}
 		if (n < 0 && errno == ECONNRESET) /* a socket's word for it */
 			return -EPIPE;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
-		if (cli_stop_is_overdue(progress_ns))
-			return -ETIMEDOUT;
 		if (n < 0 && errno == EAGAIN)
 			poll(&p, 1, POLL_MS);
+		if (is_stuck(&since_ns))
+			return -ETIMEDOUT;
 	}
 	return 0;
 }

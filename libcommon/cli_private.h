@@ -11,9 +11,6 @@ extern const char *cli_name;
 /* Remembers the dispositions of the start and ignores SIGPIPE. */
 void cli_signals_begin(void);
 
-/* Whether a stop was asked for at least a second ago. */
-bool cli_stop_is_overdue(uint64_t since_ns);
-
 /* CLOCK_MONOTONIC */
 uint64_t cli_now_ns(void);
 

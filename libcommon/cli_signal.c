@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -19,10 +18,8 @@
 #include "cli_private.h"
 
 #define STOP_TICK_US 250000
-#define STOP_PATIENCE_NS UINT64_C(1000000000)
 
 static volatile sig_atomic_t stop_signal;
-static _Atomic uint64_t stop_ns; /* when the stop was asked for, 0: it was not */
 static volatile sig_atomic_t arrived[NSIG];
 
 /* SIGPIPE and the mask as the tool was started with them. */
@@ -70,7 +67,6 @@ static void on_stop(int sig)
 
 	if (!stop_signal) {
 		stop_signal = sig;
-		atomic_store_explicit(&stop_ns, cli_now_ns(), memory_order_relaxed);
 		setitimer(ITIMER_REAL, &tick, NULL);
 	}
 	errno = saved;
@@ -94,17 +90,6 @@ void cli_stop_catch(void)
 int cli_stop_signal(void)
 {
 	return stop_signal;
-}
-
-bool cli_stop_is_overdue(uint64_t since_ns)
-{
-	uint64_t asked = atomic_load_explicit(&stop_ns, memory_order_relaxed);
-
-	if (!asked)
-		return false;
-	if (asked < since_ns)
-		asked = since_ns;
-	return cli_now_ns() - asked >= STOP_PATIENCE_NS;
 }
 
 static void on_arrival(int sig)
