@@ -125,14 +125,18 @@ static inline void kmes_ring_resync(struct kmes_ring_writer *w)
 	w->tail_pos = w->write_pos;
 }
 
-/* Drops the oldest events until at most `limit` bytes are live. */
+/*
+ * Drops the oldest events until at most `limit` bytes are live. A size that no event of
+ * ours has, or that does not agree with the number of live events, is corruption.
+ */
 static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
 {
 	while (w->write_pos - w->tail_pos > limit) {
 		__u64 live = w->write_pos - w->tail_pos;
 		__u32 size = kmes_ring_size_at(w->data, w->capacity, w->tail_pos);
 
-		if (size == 0 || size > live) {
+		if (size <= KMES_HEADER_SIZE || size > live ||
+		    (size == live) != (w->live_events == 1)) {
 			kmes_ring_resync(w);
 			return;
 		}
