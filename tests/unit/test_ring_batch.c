@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Batches: one stamp and one publication, exactly the ring, more than the ring. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kmes_order.h"
+
+/*
+ * Every release store of the writer passes here; a test may look at what a consumer
+ * could see at that moment. The types of the ring's fields tell which one it is.
+ */
+static void on_release(const void *field, uint64_t value);
+#undef kmes_store_release
+#define kmes_store_release(p, v)                                                         \
+	do {                                                                             \
+		__typeof__(*(p)) value_ = (v);                                           \
+		__atomic_store_n((p), value_, __ATOMIC_RELEASE);                         \
+		on_release((p), value_);                                                 \
+	} while (0)
+
+#include "kmes_ring.h"
+#include "testring.h"
+
+#define CAPACITY 65536u
+
+static struct {
+	const struct testring *ring;
+	uint32_t tails, writes, counters;
+	uint64_t tail_at_write; /* tail_pos when write_pos was published */
+	uint64_t write_at_tail; /* write_pos when tail_pos was published */
+	bool data_changed_before_tail;
+	uint8_t *data; /* what the ring held before the batch */
+} seen;
+
+static void on_release(const void *field, uint64_t value)
+{
+	const struct kmes_producer_page *page;
+
+	(void)value;
+	if (!seen.ring)
+		return;
+	page = seen.ring->producer;
+	if (field == &page->tail_pos) {
+		seen.tails++;
+		seen.write_at_tail = page->write_pos;
+		if (memcmp(seen.data, seen.ring->data, seen.ring->w.capacity))
+			seen.data_changed_before_tail = true;
+	} else if (field == &page->write_pos) {
+		seen.writes++;
+		seen.tail_at_write = page->tail_pos;
+	} else if (field == &page->futex_counter) {
+		seen.counters++;
+	}
+}
+
+/* `count` records of `size` bytes as events, payloads by the sequences they will get. */
+static void make_batch(struct kmes_record *records, uint32_t count, uint32_t size,
+		       uint64_t first_seq, uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *payload = bytes + (size_t)i * size;
+
+		memset(payload, (uint8_t)(first_seq + i), size);
+		records[i] = (struct kmes_record){ "b", payload, size - 78, 1 };
+	}
+}
+
+static bool write_batch(struct testring *ring, uint32_t count, uint32_t size)
+{
+	struct kmes_record records[256];
+	struct kmes_stamp stamp = { .timestamp = 99 };
+	uint8_t *bytes = malloc((size_t)count * size + 1);
+	bool wake;
+
+	make_batch(records, count, size, ring->w.sequence + 1, bytes);
+	memset(&seen, 0, sizeof(seen));
+	seen.data = malloc(ring->w.capacity);
+	memcpy(seen.data, ring->data, ring->w.capacity);
+	seen.ring = ring;
+	assert_int_equal(kmes_ring_write_batch(&ring->w, records, count, &stamp, &wake),
+			 0);
+	seen.ring = NULL;
+	free(seen.data);
+	free(bytes);
+	return wake;
+}
+
+static void assert_ring_holds(const struct testring *ring, uint64_t first, uint64_t last)
+{
+	struct testring_walk walk = testring_walk(ring);
+	const struct kmes_ring_counts *c = &ring->w.counts;
+
+	assert_true(walk.is_sound);
+	assert_true(walk.is_filled);
+	assert_int_equal(walk.events, last - first + 1);
+	assert_int_equal(walk.first_seq, first);
+	assert_int_equal(walk.last_seq, last);
+	assert_int_equal(ring->w.live_events, walk.events);
+	assert_int_equal(c->emitted_events, ring->w.live_events + c->overwritten_events);
+	assert_int_equal(ring->w.sequence, c->emitted_events + c->dropped_events);
+	assert_int_equal(ring->producer->write_pos, ring->w.write_pos);
+	assert_int_equal(ring->producer->tail_pos, ring->w.tail_pos);
+}
+
+/* [E8] */
+static void batch_has_one_stamp_and_one_publication(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+	(void)state;
+	testring_emit_size(ring, 1000);
+	ring->consumer->need_wake = 1;
+	assert_true(write_batch(ring, 10, 100));
+	assert_int_equal(seen.tails, 0);
+	assert_int_equal(seen.writes, 1);
+	assert_int_equal(seen.counters, 1);
+	assert_int_equal(ring->producer->futex_counter, 1);
+	assert_ring_holds(ring, 1, 11);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(ring->data[1000 + 100 * i + 8], 99);
+	testring_free(ring);
+}
+
+/* [E8] [P4] */
+static void batch_that_needs_room_publishes_the_tail_once_and_first(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+	(void)state;
+	for (int i = 0; i < 65; i++)
+		testring_emit_size(ring, 1000);
+	write_batch(ring, 20, 300);
+	assert_int_equal(seen.tails, 1);
+	assert_int_equal(seen.writes, 1);
+	assert_false(seen.data_changed_before_tail);
+	assert_int_equal(seen.write_at_tail, 65000);
+	/* 71000 - 65536 is in the sixth event. */
+	assert_int_equal(seen.tail_at_write, 6000);
+	assert_ring_holds(ring, 7, 85);
+	testring_free(ring);
+}
+
+/* The single write keeps the same order. [O1] */
+static void batch_of_none_is_nothing_and_of_one_is_a_write(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+	(void)state;
+	write_batch(ring, 0, 100);
+	assert_int_equal(seen.tails + seen.writes + seen.counters, 0);
+	assert_int_equal(ring->w.sequence, 0);
+	write_batch(ring, 1, 100);
+	assert_ring_holds(ring, 1, 1);
+	testring_free(ring);
+}
+
+/* [E8] [E9] */
+static void batch_of_exactly_the_ring_survives_whole(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		testring_emit_size(ring, 777);
+	write_batch(ring, 256, 256);
+	assert_ring_holds(ring, 101, 356);
+	assert_int_equal(ring->w.counts.overwritten_events, 100);
+	assert_int_equal(seen.tails, 1);
+	assert_false(seen.data_changed_before_tail);
+	testring_free(ring);
+}
+
+/* [E9] */
+static void batch_larger_than_the_ring_keeps_its_newest_events_whole(void **state)
+{
+	/* What of 256 events of a size fits into 65536 bytes. */
+	static const struct {
+		uint32_t size, kept;
+	} cases[] = { { 257, 255 }, { 300, 218 }, { 1000, 65 },
+		      { 32768, 2 }, { 32767, 2 }, { 21846, 2 },
+		      { 21845, 3 }, { 512, 128 }, { 511, 128 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct testring *ring = testring_new(CAPACITY, 0, 1);
+		uint64_t total = 256ull * cases[i].size;
+
+		for (int n = 0; n < 70; n++)
+			testring_emit_size(ring, 1000);
+		write_batch(ring, 256, cases[i].size);
+		assert_ring_holds(ring, 326 - cases[i].kept + 1, 326);
+		assert_int_equal(ring->producer->write_pos, 70000 + total);
+		assert_int_equal(ring->w.counts.emitted_bytes, 70000 + total);
+		assert_int_equal(ring->w.counts.overwritten_events, 326 - cases[i].kept);
+		/* Told before the first byte: the tail stood past the old write_pos. */
+		assert_int_equal(seen.tails, 1);
+		assert_int_equal(seen.writes, 1);
+		assert_false(seen.data_changed_before_tail);
+		assert_int_equal(seen.write_at_tail, 70000);
+		assert_true(seen.tail_at_write > 70000);
+		/* And the ring goes on as ever. */
+		for (int n = 0; n < 300; n++)
+			testring_emit_size(ring, 100 + n);
+		assert_true(testring_walk(ring).is_sound);
+		assert_int_equal(testring_walk(ring).last_seq, 626);
+		assert_int_equal(testring_walk(ring).events, ring->w.live_events);
+		testring_free(ring);
+	}
+}
+
+/*
+ * Bytes of an earlier lap stand where a batch of more than the ring will be: sizes that
+ * would lead a walk astray. [E9] [E13]
+ */
+static void batch_walk_does_not_step_by_bytes_of_an_earlier_lap(void **state)
+{
+	static const uint8_t fills[] = { 0x00, 0x01, 0x4e, 0xff };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fills); i++) {
+		struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+		for (uint32_t at = 0; at < CAPACITY; at++)
+			ring->data[at] = at % 4 ? 0 : fills[i];
+		ring->w.live_events = 0;
+		testring_start_at(ring, 3 * CAPACITY + 12345, 9);
+		ring->w.counts.dropped_events = 9;
+		testring_emit_size(ring, 500);
+		write_batch(ring, 256, 700);
+		assert_int_equal(ring->w.counts.corrupt_resyncs, 0);
+		/* 93 * 700 = 65100 */
+		assert_ring_holds(ring, 10 + 257 - 93, 10 + 256);
+		testring_free(ring);
+	}
+}
+
+/* [E8] [E12] [E2] */
+static void batch_with_a_bad_entry_writes_nothing(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+	uint8_t *before = malloc(ring->length);
+	struct kmes_stamp stamp = { .timestamp = 1 };
+	struct kmes_ring_writer w;
+
+	(void)state;
+	testring_emit_size(ring, 1000);
+	ring->consumer->need_wake = 1;
+	memcpy(before, ring->base, ring->length);
+	w = ring->w;
+	for (uint32_t bad = 0; bad < 4; bad++) {
+		static const struct {
+			uint32_t payload_len;
+			uint16_t type_len;
+			int error;
+		} kinds[] = { { 5, 0, -EINVAL },
+			      { 0xffffffff, 1, -EINVAL },
+			      { CAPACITY / 2 - 77, 1, -ENOSPC } };
+
+		for (size_t k = 0; k < 3; k++) {
+			struct kmes_record records[4];
+			bool wake = true;
+
+			for (int i = 0; i < 4; i++)
+				records[i] = (struct kmes_record){ "b", "12345", 5, 1 };
+			records[bad].payload_len = kinds[k].payload_len;
+			records[bad].type_len = kinds[k].type_len;
+			assert_int_equal(kmes_ring_write_batch(&ring->w, records, 4,
+							       &stamp, &wake),
+					 kinds[k].error);
+			assert_false(wake);
+			assert_memory_equal(before, ring->base, ring->length);
+			assert_memory_equal(&w, &ring->w, sizeof(w));
+		}
+	}
+	free(before);
+	testring_free(ring);
+}
+
+/* [P4] */
+static void batch_positions_go_on_past_2_to_the_63(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+	(void)state;
+	testring_start_at(ring, 0x7ffffffffffff000ull, 0);
+	write_batch(ring, 256, 1000);
+	assert_int_equal(ring->producer->write_pos, 0x7ffffffffffff000ull + 256000);
+	assert_int_equal(ring->producer->tail_pos, 0x7ffffffffffff000ull + 191000);
+	assert_ring_holds(ring, 192, 256);
+	testring_free(ring);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(batch_has_one_stamp_and_one_publication),
+		cmocka_unit_test(batch_that_needs_room_publishes_the_tail_once_and_first),
+		cmocka_unit_test(batch_of_none_is_nothing_and_of_one_is_a_write),
+		cmocka_unit_test(batch_of_exactly_the_ring_survives_whole),
+		cmocka_unit_test(
+			batch_larger_than_the_ring_keeps_its_newest_events_whole),
+		cmocka_unit_test(batch_walk_does_not_step_by_bytes_of_an_earlier_lap),
+		cmocka_unit_test(batch_with_a_bad_entry_writes_nothing),
+		cmocka_unit_test(batch_positions_go_on_past_2_to_the_63),
+	};
+
+	return cmocka_run_group_tests_name("ring_batch", tests, NULL, NULL);
+}

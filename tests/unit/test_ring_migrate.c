@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* A ring's events moving to another capacity, and its readers being told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "kmes_ring.h"
+#include "testring.h"
+
+#define SMALL 65536u
+#define LARGE 262144u
+
+static void assert_holds(const struct testring *ring, uint64_t first, uint64_t last)
+{
+	struct testring_walk walk = testring_walk(ring);
+	const struct kmes_ring_counts *c = &ring->w.counts;
+
+	assert_true(walk.is_sound);
+	assert_true(walk.is_filled);
+	assert_int_equal(walk.events, first <= last ? last - first + 1 : 0);
+	if (walk.events) {
+		assert_int_equal(walk.first_seq, first);
+		assert_int_equal(walk.last_seq, last);
+	}
+	assert_int_equal(ring->w.sequence, last);
+	assert_int_equal(ring->w.live_events, walk.events);
+	assert_int_equal(ring->w.sequence, c->emitted_events + c->dropped_events);
+	assert_int_equal(c->emitted_events, walk.events + c->overwritten_events);
+	assert_int_equal(ring->producer->tail_pos, 0);
+	assert_int_equal(ring->producer->write_pos, ring->w.write_pos);
+	assert_int_equal(ring->w.tail_pos, 0);
+}
+
+/* The old pages must stay as they are, whatever migrates out of them. [R8] */
+static struct testring *successor(struct testring *old, uint64_t capacity)
+{
+	struct testring *next;
+
+	mprotect(old->base, old->length, PROT_READ);
+	next = testring_successor(old, capacity);
+	mprotect(old->base, old->length, PROT_READ | PROT_WRITE);
+	return next;
+}
+
+/* [R9] [R5] */
+static void migrate_up_keeps_every_event_from_position_0(void **state)
+{
+	struct testring *old = testring_new(SMALL, 3, 1), *next;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		testring_emit_size(old, 100 + i % 400);
+	next = successor(old, LARGE);
+	assert_holds(next, testring_walk(old).first_seq, 1000);
+	assert_int_equal(next->w.write_pos, old->w.write_pos - old->w.tail_pos);
+	assert_int_equal(next->producer->generation, 2);
+	assert_int_equal(next->producer->capacity, LARGE);
+	assert_int_equal(next->producer->cpu_id, 3);
+	assert_memory_equal(&next->w.counts, &old->w.counts, sizeof(old->w.counts));
+	/* The sequence goes on. */
+	assert_int_equal(testring_emit_size(next, 100), 1001);
+	testring_free(old);
+	testring_free(next);
+}
+
+/* [R10] */
+static void migrate_down_drops_the_oldest_and_counts_them(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 4), *next;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		testring_emit_size(old, 1000);
+	next = successor(old, SMALL);
+	assert_holds(next, 136, 200);
+	assert_int_equal(next->w.counts.overwritten_events, 135);
+	assert_int_equal(next->w.counts.emitted_events, 200);
+	assert_int_equal(next->w.counts.emitted_bytes, 200000);
+	assert_int_equal(next->producer->generation, 5);
+	/* The old ring is as it was: a reader can still drain it. */
+	assert_int_equal(testring_walk(old).events, 200);
+	assert_int_equal(old->w.counts.overwritten_events, 0);
+	testring_free(old);
+	testring_free(next);
+}
+
+/* [R10] */
+static void migrate_down_keeps_an_exact_fit_and_not_one_byte_more(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 1), *next;
+
+	(void)state;
+	for (int i = 0; i < 512; i++)
+		testring_emit_size(old, 512);
+	next = successor(old, SMALL);
+	assert_holds(next, 385, 512); /* 128 * 512 = 65536 */
+	testring_free(next);
+	testring_emit_size(old, 513);
+	next = successor(old, SMALL);
+	assert_holds(next, 387, 513);
+	testring_free(next);
+	testring_free(old);
+}
+
+/* What half the new capacity could not take any more still moves. [R10] [E12] */
+static void migrate_moves_events_over_half_of_the_new_capacity(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 1), *next;
+	struct kmes_record record = { "t", NULL, 0, 1 };
+	struct kmes_stamp stamp = { 0 };
+	uint8_t *payload = calloc(1, SMALL);
+	bool wake;
+
+	(void)state;
+	testring_emit_size(old, 500);
+	testring_emit_size(old, 65536);
+	next = successor(old, SMALL);
+	assert_holds(next, 2, 2);
+	assert_int_equal(next->w.write_pos, 65536);
+	/* And is overwritten by the next event as any other. */
+	record.payload = payload;
+	record.payload_len = 32768 - 78;
+	assert_int_equal(kmes_ring_write(&next->w, &record, &stamp, &wake), 0);
+	assert_int_equal(next->producer->tail_pos, 65536);
+	assert_int_equal(next->w.live_events, 1);
+	record.payload_len++;
+	assert_int_equal(kmes_ring_write(&next->w, &record, &stamp, &wake), -ENOSPC);
+	assert_int_equal(next->w.sequence, 3);
+	free(payload);
+	testring_free(next);
+	testring_free(old);
+}
+
+/* [R10] */
+static void migrate_of_a_newest_event_that_does_not_fit_moves_nothing(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 1), *next;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		testring_emit_size(old, 100);
+	testring_emit_size(old, 65537);
+	next = successor(old, SMALL);
+	assert_holds(next, 12, 11);
+	assert_int_equal(next->w.counts.overwritten_events, 11);
+	assert_int_equal(testring_emit_size(next, 100), 12);
+	testring_free(next);
+	testring_free(old);
+}
+
+static void migrate_of_an_empty_ring_goes_on_with_the_sequence(void **state)
+{
+	struct testring *old = testring_new(SMALL, 0, 1), *next;
+
+	(void)state;
+	next = successor(old, LARGE);
+	assert_holds(next, 1, 0);
+	assert_int_equal(testring_emit_size(next, 100), 1);
+	testring_free(next);
+	kmes_ring_drop(&old->w);
+	next = successor(old, LARGE);
+	assert_int_equal(testring_emit_size(next, 100), 2);
+	assert_int_equal(next->w.counts.dropped_events, 1);
+	testring_free(next);
+	testring_free(old);
+}
+
+/* Wherever the live span lies in the old ring, also over its end. [M7] [R9] */
+static void migrate_copies_a_span_that_crosses_the_end(void **state)
+{
+	(void)state;
+	for (uint64_t start = 0; start < SMALL; start += 4095) {
+		struct testring *old = testring_new(SMALL, 0, 1), *next;
+
+		testring_start_at(old, 5ull * SMALL + start, 0);
+		for (int i = 0; i < 130; i++)
+			testring_emit_size(old, 500 + i % 3);
+		next = successor(old, SMALL);
+		assert_holds(next, 1, 130);
+		testring_free(next);
+		testring_free(old);
+	}
+}
+
+/* Migration shares the guard of the overwrite walk. [E13] */
+static void migrate_of_a_corrupt_ring_moves_nothing_and_is_counted(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 1), *next;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		testring_emit_size(old, 1000);
+	memset(old->data, 0, 4);
+	next = testring_successor(old, SMALL);
+	assert_holds(next, 201, 200);
+	assert_int_equal(next->w.counts.corrupt_resyncs, 1);
+	assert_int_equal(next->w.counts.overwritten_events, 200);
+	testring_free(next);
+	testring_free(old);
+}
+
+/* [P3] [R11] [P5] [R8] */
+static void retire_shows_the_new_generation_and_wakes_a_sleeper(void **state)
+{
+	struct testring *old = testring_new(SMALL, 0, 1), *next;
+	struct kmes_ring_writer *w = &old->w;
+
+	(void)state;
+	testring_emit_size(old, 1000);
+	next = testring_successor(old, LARGE);
+	assert_int_equal(old->producer->generation, 1);
+	assert_false(kmes_ring_retire(w, &next->w));
+	assert_int_equal(old->producer->generation, 2);
+	assert_int_equal(old->producer->futex_counter, 0);
+	assert_int_equal(next->w.counts.wakes, 0);
+	old->consumer->need_wake = 1;
+	assert_true(kmes_ring_retire(w, &next->w));
+	assert_int_equal(old->producer->futex_counter, 1);
+	assert_int_equal(next->producer->futex_counter, 0);
+	assert_int_equal(next->w.counts.wakes, 1);
+	assert_int_equal(old->producer->write_pos, 1000);
+	assert_int_equal(next->producer->generation, 2);
+	testring_free(old);
+	testring_free(next);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(migrate_up_keeps_every_event_from_position_0),
+		cmocka_unit_test(migrate_down_drops_the_oldest_and_counts_them),
+		cmocka_unit_test(migrate_down_keeps_an_exact_fit_and_not_one_byte_more),
+		cmocka_unit_test(migrate_moves_events_over_half_of_the_new_capacity),
+		cmocka_unit_test(
+			migrate_of_a_newest_event_that_does_not_fit_moves_nothing),
+		cmocka_unit_test(migrate_of_an_empty_ring_goes_on_with_the_sequence),
+		cmocka_unit_test(migrate_copies_a_span_that_crosses_the_end),
+		cmocka_unit_test(migrate_of_a_corrupt_ring_moves_nothing_and_is_counted),
+		cmocka_unit_test(retire_shows_the_new_generation_and_wakes_a_sleeper),
+	};
+
+	return cmocka_run_group_tests_name("ring_migrate", tests, NULL, NULL);
+}
