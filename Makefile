@@ -46,10 +46,12 @@ LIB_OBJS := \
 	reader \
 	ring \
 	ring_mapped \
+	sim_client \
 	source \
 	source_dev \
 	source_kernel \
 	source_native \
+	source_sim \
 	wait \
 	wait_group \
 	when \

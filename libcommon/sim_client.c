@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* sim_client.c - the client's end of the simulator's socket: connect, ask, take the answer. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim_client.h"
+
+/* How long an answer may take. All rings of a large machine take a while to replace. */
+#define ANSWER_MS 5000
+#define REPLACE_MS 60000
+
+/* How often a request that waits looks at the time. */
+#define LOOK_MS 500
+
+int kmes_sim_address(struct sockaddr_un *address, const char *path)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	int n;
+
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (path && !*path)
+		return -EINVAL;
+	if (path)
+		n = snprintf(address->sun_path, sizeof(address->sun_path), "%s", path);
+	else
+		n = snprintf(address->sun_path, sizeof(address->sun_path),
+			     "%s/kmes-sim.sock", dir && *dir ? dir : "/run");
+	return n < (int)sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* After a failed send or receive: 0 to try again, or the error to give up with. */
+static int try_again(uint64_t *deadline_ms, int timeout_ms)
+{
+	switch (errno) {
+	case EINTR:
+	case EAGAIN:
+		if (!*deadline_ms)
+			*deadline_ms = now_ms() + timeout_ms;
+		return now_ms() < *deadline_ms ? 0 : -ETIMEDOUT;
+	case EPIPE:
+	case ECONNRESET:
+	case ENOTCONN:
+		return -ESHUTDOWN;
+	default:
+		return -errno;
+	}
+}
+
+static int send_request(int fd, const struct kmes_sim_exchange *ex)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct msghdr msg = { .msg_iov = ex->iov, .msg_iovlen = ex->iov_count };
+	uint64_t deadline_ms = 0;
+	int r;
+
+	if (ex->send_fd >= 0) {
+		struct cmsghdr *c;
+
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &ex->send_fd, sizeof(int));
+	}
+	while (sendmsg(fd, &msg, MSG_NOSIGNAL) < 0) {
+		r = try_again(&deadline_ms, ANSWER_MS);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+void kmes_sim_close_fds(int fds[SIM_FDS])
+{
+	unsigned int i;
+
+	for (i = 0; i < SIM_FDS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+/* The descriptors that came with a message; there is room for no more than SIM_FDS. */
+static void take_fds(struct msghdr *msg, int fds[SIM_FDS])
+{
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+}
+
+/* One message, into ex->reply and ex->fds. */
+static int receive_one(int fd, struct kmes_sim_exchange *ex, uint64_t *deadline_ms)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(SIM_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = { &ex->reply, sizeof(ex->reply) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	int patience_ms = ex->request.op == SIM_SET_CAPACITY ? REPLACE_MS : ANSWER_MS;
+	ssize_t n;
+
+	while ((n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC)) < 0) {
+		int r = try_again(deadline_ms, patience_ms);
+
+		if (r)
+			return r;
+		msg.msg_controllen = sizeof(control.buf);
+	}
+	take_fds(&msg, ex->fds);
+	if (n == 0)
+		return -ESHUTDOWN;
+	if (n != sizeof(ex->reply) || msg.msg_flags & MSG_TRUNC)
+		return -EPROTO;
+	return msg.msg_flags & MSG_CTRUNC ? -EMFILE : 0;
+}
+
+/*
+ * Sends the request and waits for its reply; 0 or -errno of the way there and back. A
+ * reply to an earlier request, which had timed out, is thrown away.
+ */
+int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex)
+{
+	uint64_t deadline_ms = 0;
+	int r;
+
+	ex->request.id = ++client->last_id;
+	ex->fds[0] = ex->fds[1] = -1;
+	r = send_request(client->fd, ex);
+	while (r == 0) {
+		r = receive_one(client->fd, ex, &deadline_ms);
+		if (r == 0 && (ex->reply.id == ex->request.id || !ex->reply.id))
+			return 0;
+		kmes_sim_close_fds(ex->fds);
+	}
+	return r;
+}
+
+/* A request without a body; returns the reply's error, too. */
+int kmes_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
+		 uint32_t op, int cpu, uint64_t value)
+{
+	struct iovec iov = { &ex->request, sizeof(ex->request) };
+	int r;
+
+	memset(ex, 0, sizeof(*ex));
+	ex->request.op = op;
+	ex->request.cpu = cpu;
+	ex->request.value = value;
+	ex->iov = &iov;
+	ex->iov_count = 1;
+	ex->send_fd = -1;
+	r = kmes_sim_exchange(client, ex);
+	if (r < 0)
+		return r;
+	if (op != SIM_ATTACH)
+		kmes_sim_close_fds(ex->fds);
+	return ex->reply.error;
+}
+
+/* What went wrong between us and the simulator, for messages. */
+const char *kmes_sim_reason(int error)
+{
+	switch (error) {
+	case -ESHUTDOWN:
+		return "the simulator has ended";
+	case -ETIMEDOUT:
+		return "the simulator does not answer";
+	case -EPROTO:
+		return "this is not a simulator that we understand";
+	default:
+		return strerror(-error);
+	}
+}
+
+static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
+{
+	const struct timeval look = { LOOK_MS / 1000, LOOK_MS % 1000 * 1000 };
+	const char *path = client->address.sun_path;
+	uint64_t deadline_ms = 0;
+	int fd, r;
+
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return kmes_error_set(err, -errno, "%s: cannot make a socket: %s", path,
+				      strerror(errno));
+	client->fd = fd;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &look, sizeof(look));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
+	while (connect(fd, (struct sockaddr *)&client->address, sizeof(client->address)) <
+	       0) {
+		switch (errno) {
+		case ENOENT:
+		case ENOTDIR:
+			return kmes_error_set(err, -ENOENT, "%s does not exist", path);
+		case ECONNREFUSED:
+			return kmes_error_set(err, -ENOENT,
+					      "%s: nobody listens there any more", path);
+		case EPROTOTYPE:
+		case ENOTSOCK:
+			return kmes_error_set(err, -EPROTO,
+					      "%s is not a simulator's socket", path);
+		}
+		r = try_again(&deadline_ms, ANSWER_MS);
+		if (r)
+			return kmes_error_set(err, r, "%s: cannot connect: %s", path,
+					      kmes_sim_reason(r));
+	}
+	return 0;
+}
+
+static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
+{
+	const char *path = client->address.sun_path;
+	struct kmes_sim_exchange ex;
+	int r = kmes_sim_ask(client, &ex, SIM_HELLO, 0, SIM_VERSION);
+
+	client->hello = ex.reply.hello;
+	if (r == -EMFILE || r == -ESHUTDOWN)
+		return kmes_error_set(err, r,
+				      "%s: the simulator takes no more clients, or is "
+				      "about to end",
+				      path);
+	if (r < 0)
+		return kmes_error_set(err, r, "%s: %s", path, kmes_sim_reason(r));
+	if (memcmp(client->hello.magic, SIM_MAGIC, sizeof(client->hello.magic)) ||
+	    client->hello.version != SIM_VERSION || client->hello.slots > 65536)
+		return kmes_error_set(err, -EPROTO, "%s: %s", path,
+				      kmes_sim_reason(-EPROTO));
+	return 0;
+}
+
+int kmes_sim_connect(struct kmes_sim_client *client, const char *path,
+		     struct kmes_error *err)
+{
+	int r;
+
+	memset(client, 0, sizeof(*client));
+	client->fd = -1;
+	r = kmes_sim_address(&client->address, path);
+	if (r < 0)
+		return kmes_error_set(err, r, "'%s' cannot be a socket's name: %s",
+				      path ? path : "$XDG_RUNTIME_DIR/kmes-sim.sock",
+				      r == -EINVAL ? "empty" : "too long");
+	r = connect_to(client, err);
+	if (r == 0)
+		r = say_hello(client, err);
+	if (r < 0)
+		kmes_sim_disconnect(client);
+	return r;
+}
+
+void kmes_sim_disconnect(struct kmes_sim_client *client)
+{
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+}
