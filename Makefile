@@ -131,8 +131,10 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
 # Test programs: each tests/KIND/*.c is one that prints TAP. It may include a tool's
 # headers as "src/kmes-X/..." and use what tests/lib/*.c offers.
-KINDS      := unit stress fuzz bench
-TEST_PROGS := $(foreach k,$(KINDS),$(patsubst %.c,$(B)/%,$(wildcard tests/$(k)/*.c)))
+KINDS      := unit stress fuzz bench vm
+COMPAT     := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/compat_*.c))
+TEST_PROGS := $(filter-out $(COMPAT),\
+	$(foreach k,$(KINDS),$(patsubst %.c,$(B)/%,$(wildcard tests/$(k)/*.c))))
 TOOL_PARTS := $(foreach t,$(TOOLS),$(patsubst %,$(B)/obj/src/$(t)/%.o,$(filter-out main,$(OBJS_$(t)))))
 LIBTEST    := $(B)/lib/libtest.a
 
@@ -148,6 +150,12 @@ $(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBKMES)
 	$(call say,LINK)
 	$(Q)$(LINK) $< $(LIBTEST) $(LIBKMES) $(TEST_LIBS) $(LIBS) $(LDLIBS)
 
+# 32-bit programs, for the module's compatible calls.
+$(COMPAT): $(B)/%: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC32)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Imodule/shared -m32 -static -O2 -o $@ $<
+
 .PRECIOUS: $(B)/obj/%.o
 
 progs = $(filter $(B)/tests/$(1)/%,$(TEST_PROGS))
@@ -155,6 +163,7 @@ unit-programs: $(call progs,unit)
 stress-programs: $(call progs,stress)
 fuzz-programs: $(call progs,fuzz)
 bench-programs: $(call progs,bench)
+vm-programs: $(call progs,vm) $(COMPAT)
 
 # What `make help` says of a target stands behind its #: below.
 help: #: this list
@@ -173,7 +182,7 @@ demo: deps #: show the tools at work on rings in memory
 	tests/demo
 
 check: deps #: everything below but for bench, stress and fuzz in short (half an hour)
-	$(MAKE2) all unit-programs stress-programs
+	$(MAKE2) all unit-programs stress-programs vm-programs
 	$(MAKE2) SAN=address all unit-programs fuzz-programs
 	$(MAKE2) SAN=thread unit-programs stress-programs
 	$(MAKE2) CHAR=signed unit-programs
@@ -205,7 +214,7 @@ check-stress: all stress-programs #: the long stress tests
 check-model: #: the protocol's memory order and wake-ups, as models
 	$(RUN) model
 
-check-vm: all #: the module in a virtual machine, KERNEL=6.1, 6.12 or 7
+check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, debug
 	KERNEL=$(KERNEL) $(RUN) vm
 
 requirements: #: each requirement with its tests
@@ -261,5 +270,5 @@ clean: #: remove build/
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
 	check-stress check-model check-vm requirements lint format bench install uninstall \
 	module dkms-install clean help unit-programs stress-programs fuzz-programs \
-	bench-programs
+	bench-programs vm-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
