@@ -71,6 +71,17 @@ OBJS_kmes-resize := \
 OBJS_kmes-run := \
 
 OBJS_kmes-sim := \
+	daemon \
+	emit \
+	load \
+	main \
+	memory \
+	options \
+	peers \
+	poke \
+	requests \
+	server \
+	slots \
 
 OBJS_kmes-stat := \
 

@@ -9,9 +9,7 @@
 static const struct kmes_source_ops *const kinds[] = {
 	&kmes_source_native,
 	&kmes_source_dev,
-#ifdef KMES_WITH_SIM /* drop the condition with source_sim.c */
 	&kmes_source_sim,
-#endif
 #ifdef KMES_HAVE_TRACEEVENT
 	&kmes_source_tracefs,
 #endif

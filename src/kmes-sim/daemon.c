@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* daemon.c - going on in the background, once everything that may fail has been done. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "options.h"
+
+/* In the parent: until the child is ready or gone. */
+static _Noreturn void wait_for(pid_t child, int ready_fd)
+{
+	char byte;
+	int status;
+	ssize_t n;
+
+	do {
+		n = read(ready_fd, &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n == 1)
+		_exit(CLI_DONE);
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			_exit(CLI_FAILED);
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAILED);
+}
+
+int sim_daemon_start(void)
+{
+	int ends[2];
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0) {
+		cli_error("cannot start the daemon: %s", strerror(errno));
+		exit(CLI_FAILED);
+	}
+	if (child) {
+		close(ends[1]);
+		wait_for(child, ends[0]);
+	}
+	close(ends[0]);
+	setsid();
+	return ends[1];
+}
+
+void sim_daemon_ready(int ready_fd)
+{
+	int fd;
+
+	if (ready_fd < 0)
+		return;
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		dup2(fd, STDIN_FILENO);
+		dup2(fd, STDERR_FILENO);
+		close(fd);
+	}
+	while (write(ready_fd, "", 1) < 0 && errno == EINTR)
+		;
+	close(ready_fd);
+}

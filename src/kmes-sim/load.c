@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* load.c - --load: so many events a second, over all slots in turn. */
+#include <errno.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+/* At most so many events before clients get their turn. */
+#define SLICE 2048
+
+/* At high rates events are sent in bunches, so long apart. */
+#define TICK_NS 1000000
+
+int sim_timer_open(struct sim *sim, struct sim_watch *watch)
+{
+	watch->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (watch->fd < 0)
+		return -errno;
+	return sim_server_watch(sim, watch);
+}
+
+/* Setting it again takes back an expiry that has not been looked at: nobody reads it. */
+void sim_timer_set(const struct sim_watch *watch, uint64_t at_ns)
+{
+	const struct itimerspec at = {
+		.it_value = { at_ns / 1000000000, at_ns % 1000000000 },
+	};
+
+	timerfd_settime(watch->fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void load_emit(struct sim *sim)
+{
+	uint8_t buf[16];
+	struct kmes_pack payload = kmes_pack_begin(buf, sizeof(buf));
+
+	kmes_pack_map(&payload, 1);
+	kmes_pack_text(&payload, "n");
+	kmes_pack_uint(&payload, ++sim->load_count);
+	sim_emit_trusted(sim, sim_slots_ring(&sim->slots, SIM_CPU_ANY),
+			 KMES_ORIGIN_USERSPACE, sim->self->guid, "sim.load", &payload);
+}
+
+/*
+ * What is due is a token bucket, which starts empty: a simulator that was stopped for long
+ * makes up for at most a second.
+ */
+static void load_ready(struct sim *sim, struct sim_watch *watch)
+{
+	const uint32_t rate = sim->options->load;
+	struct kmes_rate_bucket *due = &sim->load_due;
+	uint64_t now_ns = sim_now_ns(), wait_ns;
+	unsigned int n;
+
+	kmes_rate_fill(due, rate, now_ns);
+	for (n = 0; n < SLICE && due->units >= KMES_RATE_TOKEN; n++) {
+		due->units -= KMES_RATE_TOKEN;
+		load_emit(sim);
+	}
+	sim_slots_wake(&sim->slots);
+	if (due->units >= KMES_RATE_TOKEN)
+		wait_ns = 0;
+	else
+		wait_ns = (KMES_RATE_TOKEN - due->units + rate - 1) / rate;
+	if (wait_ns && wait_ns < TICK_NS)
+		wait_ns = TICK_NS;
+	sim_timer_set(watch, now_ns + wait_ns);
+}
+
+int sim_load_start(struct sim *sim)
+{
+	uint64_t now_ns = sim_now_ns();
+	int r;
+
+	sim->load.ready = load_ready;
+	r = sim_timer_open(sim, &sim->load);
+	if (r < 0)
+		return r;
+	sim->load_due = (struct kmes_rate_bucket){ 0, now_ns };
+	sim_timer_set(&sim->load, now_ns);
+	return 0;
+}

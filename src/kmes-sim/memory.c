@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* memory.c - how much memory is there for rings: of the machine, and of our control group. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+/* What is left to everybody else. */
+#define RESERVE_BYTES (32ull << 20)
+
+/* Reads a small file as text; false when there is none. */
+static bool read_text(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
+		len += n;
+	buf[len] = '\0';
+	close(fd);
+	return len > 0;
+}
+
+/* The number in a file of one; false for "max" and where there is no such file. */
+static bool read_number(const char *dir, const char *name, uint64_t *v)
+{
+	char path[4200], text[64], *end;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (!read_text(path, text, sizeof(text)))
+		return false;
+	*v = strtoull(text, &end, 10);
+	return end != text;
+}
+
+static uint64_t machine_available(void)
+{
+	char text[8192];
+	const char *line;
+
+	if (!read_text("/proc/meminfo", text, sizeof(text)))
+		return UINT64_MAX;
+	line = strstr(text, "MemAvailable:");
+	return line ? strtoull(line + strlen("MemAvailable:"), NULL, 10) * 1024
+		    : UINT64_MAX;
+}
+
+/* What the control groups (version 2) from ours up to the root leave us. */
+static uint64_t group_available(void)
+{
+	char text[4096], dir[4160], *path, *slash;
+	uint64_t available = UINT64_MAX, max, used;
+
+	if (!read_text("/proc/self/cgroup", text, sizeof(text)))
+		return available;
+	path = strstr(text, "0::/");
+	if (!path)
+		return available;
+	path += strlen("0::");
+	path[strcspn(path, "\n")] = '\0';
+	snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s", path);
+	while (strlen(dir) >= strlen("/sys/fs/cgroup")) {
+		if (read_number(dir, "memory.max", &max) &&
+		    read_number(dir, "memory.current", &used) &&
+		    available > (max > used ? max - used : 0))
+			available = max > used ? max - used : 0;
+		slash = strrchr(dir, '/');
+		*slash = '\0';
+	}
+	return available;
+}
+
+bool sim_memory_has(uint64_t bytes)
+{
+	uint64_t machine = machine_available();
+	uint64_t group = group_available();
+	uint64_t available = machine < group ? machine : group;
+
+	return available > RESERVE_BYTES && bytes <= available - RESERVE_BYTES;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * poke.c - --test: makes a simulator that was started with --testing do what tests cannot
+ * wait for. ACTION is one of
+ *
+ *	clock=[-]TIME	    stamps are so far off the clock from now on
+ *	drop=CPU,N	    N sequences of CPU are spent without an event
+ *	swap=SIZE	    the next attach finds its ring replaced before it can look
+ *	fail-resize=N	    the next replacement finds no memory after N rings
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "options.h"
+#include "sim_client.h"
+
+struct poke {
+	uint32_t what;
+	int cpu;
+	uint64_t value;
+};
+
+/* The text behind `name=`, or NULL. */
+static const char *argument(const char *action, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(action, name, len) && action[len] == '=' ? action + len + 1
+								 : NULL;
+}
+
+static int parse_clock(struct poke *poke, const char *text)
+{
+	bool back = *text == '-';
+	int r = cli_parse_time(&poke->value, text + back);
+
+	poke->what = SIM_TEST_CLOCK;
+	if (back)
+		poke->value = -poke->value;
+	return r;
+}
+
+static int parse_drop(struct poke *poke, const char *text)
+{
+	char digits[8] = "";
+	size_t len = strcspn(text, ",");
+	uint64_t cpu;
+
+	if (!text[len] || len >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, text, len);
+	if (cli_parse_number(&cpu, digits) < 0 || cpu > UINT16_MAX)
+		return -EINVAL;
+	poke->what = SIM_TEST_DROP;
+	poke->cpu = (int)cpu;
+	return cli_parse_number(&poke->value, text + len + 1);
+}
+
+static int parse(struct poke *poke, const char *action)
+{
+	const char *text;
+
+	if ((text = argument(action, "clock")))
+		return parse_clock(poke, text);
+	if ((text = argument(action, "drop")))
+		return parse_drop(poke, text);
+	if ((text = argument(action, "swap"))) {
+		poke->what = SIM_TEST_SWAP;
+		return cli_parse_size(&poke->value, text);
+	}
+	if ((text = argument(action, "fail-resize"))) {
+		poke->what = SIM_TEST_FAIL_RESIZE;
+		return cli_parse_number(&poke->value, text);
+	}
+	return -EINVAL;
+}
+
+int sim_poke(const char *socket, const char *action)
+{
+	struct poke poke = { 0, 0, 0 };
+	struct kmes_sim_client client;
+	struct kmes_sim_exchange ex = { .send_fd = -1, .iov_count = 1 };
+	struct iovec iov = { &ex.request, sizeof(ex.request) };
+	struct kmes_error err;
+	int r;
+
+	if (parse(&poke, action) < 0)
+		cli_usage_error("--test does not know how to", action);
+	if (kmes_sim_connect(&client, socket, &err) < 0) {
+		cli_error("%s", err.text);
+		return CLI_FAILED;
+	}
+	ex.iov = &iov;
+	ex.request = (struct sim_request){
+		.op = SIM_TEST,
+		.cpu = poke.cpu,
+		.count = poke.what,
+		.value = poke.value,
+	};
+	r = kmes_sim_exchange(&client, &ex);
+	if (r == 0)
+		r = ex.reply.error;
+	kmes_sim_close_fds(ex.fds);
+	kmes_sim_disconnect(&client);
+	if (r < 0)
+		cli_error("--test=%s: %s", action, kmes_sim_reason(r));
+	return r < 0 ? CLI_FAILED : CLI_DONE;
+}
