@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * kmes.h - what the files of kmes.ko share.
+ *
+ * A slot stands for a CPU and lives as long as the module; it points to the CPU's buffer of
+ * today. A buffer is one ring: its pages, its writer, its name in the wake file. A resize
+ * gives each slot a new buffer; the old one lives on while a descriptor holds it.
+ *
+ * Who may touch a buffer's writer: its own CPU with interrupts off, through the slot, and
+ * nobody else as long as that CPU is online. For an offline CPU it is the replacer, which
+ * holds the CPU hotplug lock. Everybody else reads single counters, or the pages.
+ */
+#ifndef KMES_H
+#define KMES_H
+
+#include <linux/kobject.h>
+#include <linux/kref.h>
+#include <linux/llist.h>
+#include <linux/mm_types.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+
+#include "kmes_abi.h"
+#include "kmes_emit.h"
+#include "kmes_kernel.h"
+#include "kmes_move.h"
+#include "kmes_ring.h"
+
+#if PAGE_SIZE != KMES_PAGE_SIZE
+#error "KMES rings consist of pages of 4096 bytes; this kernel's are of another size"
+#endif
+#ifndef CONFIG_64BIT
+#error "KMES rings need a 64-bit kernel"
+#endif
+
+/* kmes_buffer.c: the memory of one ring. */
+
+struct kmes_buffer {
+	struct kmes_ring_writer w;
+	struct kref ref;
+	struct page **pages; /* of the data, all of them twice in a row */
+	unsigned long page_count;
+	struct page *producer_page;
+	struct page *consumer_page;
+	u32 wake_id; /* the producer page's index in the wake file */
+	unsigned long wake_queued;
+	struct llist_node wake_node;
+	spinlock_t lock; /* guards the two below */
+	unsigned int mappings;
+	struct list_head mms; /* of struct kmes_wake_mm, if the wake needs them */
+	struct rcu_head rcu;
+};
+
+struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generation);
+void kmes_buffer_put(struct kmes_buffer *b);
+struct page *kmes_buffer_page(const struct kmes_buffer *b, unsigned long index);
+int kmes_buffer_check_memory(u64 capacity, unsigned int count);
+
+static inline void kmes_buffer_get(struct kmes_buffer *b)
+{
+	kref_get(&b->ref);
+}
+
+/* kmes_slot.c: the slots and the replacement of their buffers. */
+
+struct kmes_slot {
+	struct kmes_buffer __rcu *buffer;
+	struct kobject kobj;
+	unsigned int cpu;
+};
+
+/* nr_cpu_ids of them; NULL where a CPU is not possible. */
+extern struct kmes_slot **kmes_slots;
+/* The longest time that a replacement had interrupts off on a CPU, since the load. */
+extern u64 kmes_slots_swap_ns;
+
+int kmes_slots_init(u64 capacity);
+void kmes_slots_fini(void);
+int kmes_slots_replace(u64 capacity);
+struct kmes_buffer *kmes_slot_get_buffer(unsigned int cpu);
+
+/* The buffer of this CPU; interrupts are off. */
+static inline struct kmes_buffer *kmes_this_buffer(void)
+{
+	return rcu_dereference_protected(kmes_slots[smp_processor_id()]->buffer,
+					 irqs_disabled());
+}
+
+/* kmes_wake.c: waking the sleepers on a producer page. */
+
+/* How a process has mapped a buffer; only where the wake goes through its memory. */
+struct kmes_wake_mm {
+	struct list_head list;
+	struct mm_struct *mm;
+	unsigned long address;
+};
+
+int kmes_wake_init(void);
+void kmes_wake_fini(void);
+struct page *kmes_wake_page_new(u32 *id);
+void kmes_wake_page_free(struct page *page, u32 id);
+void kmes_wake(struct kmes_buffer *b);
+int kmes_wake_map(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address);
+void kmes_wake_unmap(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address);
+
+/* kmes_symbol.c: functions of the kernel that it does not export; calls are direct. */
+
+struct mm_struct *kmes_mm_alloc(void);
+int kmes_futex_wake_all(unsigned long address);
+struct pid *kmes_pidfd_get_pid(unsigned int fd);
+int kmes_symbols_find(void);
+
+/* kmes_subject.c: on whose account a call is made. */
+
+struct kmes_subject {
+	struct task_struct *task; /* another process's leader; NULL: the caller itself */
+	pid_t tgid;		  /* in the initial namespace */
+	u64 start;		  /* of the leader, boot time */
+};
+
+int kmes_subjects_init(void);
+void kmes_subject_self(struct kmes_subject *s);
+int kmes_subject_of(struct kmes_subject *s, int pidfd);
+void kmes_subject_put(struct kmes_subject *s);
+bool kmes_subject_has(const struct kmes_subject *s, int capability);
+bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability);
+void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16]);
+void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
+
+/* kmes_rate.c: a token bucket a process. */
+
+int kmes_rate_take(const struct kmes_subject *s, u32 count);
+void kmes_rate_give_back(const struct kmes_subject *s, u32 count);
+void kmes_rate_set(u32 old_rate, u32 new_rate);
+void kmes_rate_fini(void);
+
+/* kmes_attach.c, kmes_emit.c: the calls behind the ioctls. */
+
+long kmes_attach(const struct kmes_subject *s, const struct kmes_ioc_attach *call);
+long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call);
+long kmes_emit_batch(const struct kmes_subject *s, const struct kmes_ioc_batch *call);
+
+/* kmes_stage.c: the kernel's own copies of a batch's texts. */
+
+struct kmes_stage {
+	struct list_head chunks; /* oldest first */
+	struct kmes_record *records;
+	u32 count;
+	u32 gone;     /* the first so many records have no bytes any more */
+	u64 capacity; /* of the ring they are meant for */
+	u64 live;     /* bytes of the events that still have theirs */
+};
+
+int kmes_stage_init(struct kmes_stage *st, u32 count, u64 capacity);
+void kmes_stage_fini(struct kmes_stage *st);
+int kmes_stage_add(struct kmes_stage *st, u64 type, u16 type_len, u64 payload,
+		   u32 payload_len, u64 expected);
+void kmes_stage_expire(struct kmes_stage *st);
+
+/* kmes_kernel.c: events that the kernel itself emits; exported ones in kmes_kernel.h. */
+
+void kmes_stamp_self(struct kmes_stamp *stamp, u8 origin_class);
+
+/* kmes_config.c: the values that can be set. */
+
+enum kmes_setting_id {
+	KMES_SET_CAPACITY,
+	KMES_SET_EVENT_SIZE,
+	KMES_SET_DEPTH,
+	KMES_SET_RATE,
+	KMES_SET_PROCESS,
+	KMES_SETTINGS,
+};
+
+void kmes_config_init(void);
+void kmes_config_report(void);
+u64 kmes_config_get(enum kmes_setting_id id);
+int kmes_config_set(enum kmes_setting_id id, const char *text, size_t len);
+
+/* kmes_sysfs.c */
+
+int kmes_sysfs_init(void);
+void kmes_sysfs_fini(void);
+
+/* kmes_process.c: events about processes. */
+
+int kmes_process_set(bool on);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* kmes_buffer.c - the memory of one ring: pages on its CPU's node, mapped for the writer. */
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+#include <linux/vmalloc.h>
+
+#include "kmes.h"
+
+/* A shortage is an error of ours and never wakes the OOM killer. */
+#define KMES_GFP (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/* Pages for the array of pages and the page tables of one buffer, rounded up. */
+static unsigned long overhead_pages(unsigned long page_count)
+{
+	return 2 * (2 * page_count * sizeof(struct page *) / PAGE_SIZE + 2);
+}
+
+/*
+ * Whether `count` more rings may be tried: -ENOMEM if they would take memory that is not
+ * there, so that nobody is driven into a shortage by the attempt.
+ */
+int kmes_buffer_check_memory(u64 capacity, unsigned int count)
+{
+	unsigned long pages = capacity >> PAGE_SHIFT;
+	unsigned long wanted = (pages + overhead_pages(pages)) * count;
+	long available = si_mem_available();
+
+	return available < 0 || wanted > (unsigned long)available ? -ENOMEM : 0;
+}
+
+static struct page *new_page(int node)
+{
+	return alloc_pages_node(node, KMES_GFP | __GFP_ZERO, 0);
+}
+
+/* All data pages, zeroed one by one; -EINTR for a caller that is being killed. */
+static int alloc_data_pages(struct kmes_buffer *b, unsigned long count, int node)
+{
+	unsigned long i;
+
+	b->pages = kvmalloc_array(2 * count, sizeof(*b->pages), KMES_GFP);
+	if (!b->pages)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		struct page *page = new_page(node);
+
+		if (!page)
+			return -ENOMEM;
+		b->pages[i] = b->pages[i + count] = page;
+		b->page_count++;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Maps the data twice in a row, so that no write has to care for the end. */
+static void *map_data(struct kmes_buffer *b)
+{
+	/* Page tables cannot be had without the OOM killer: look before. */
+	if (si_mem_available() < (long)overhead_pages(b->page_count))
+		return NULL;
+	return vmap(b->pages, 2 * b->page_count, VM_MAP, PAGE_KERNEL);
+}
+
+static void free_pages_of(struct kmes_buffer *b)
+{
+	unsigned long i;
+
+	for (i = 0; i < b->page_count; i++) {
+		__free_page(b->pages[i]);
+		cond_resched();
+	}
+	kvfree(b->pages);
+	if (b->consumer_page)
+		__free_page(b->consumer_page);
+	if (b->producer_page)
+		kmes_wake_page_free(b->producer_page, b->wake_id);
+}
+
+static void free_buffer(struct kmes_buffer *b)
+{
+	vunmap(b->w.data);
+	free_pages_of(b);
+	/* Readers of counters may still be looking. */
+	kfree_rcu(b, rcu);
+}
+
+static int alloc_parts(struct kmes_buffer *b, unsigned int cpu, u64 capacity)
+{
+	int node = cpu_to_node(cpu);
+	int err = alloc_data_pages(b, capacity >> PAGE_SHIFT, node);
+
+	if (err)
+		return err;
+	b->consumer_page = new_page(node);
+	if (!b->consumer_page)
+		return -ENOMEM;
+	b->producer_page = kmes_wake_page_new(&b->wake_id);
+	if (IS_ERR(b->producer_page)) {
+		err = PTR_ERR(b->producer_page);
+		b->producer_page = NULL;
+		return err;
+	}
+	b->w.data = map_data(b);
+	return b->w.data ? 0 : -ENOMEM;
+}
+
+/*
+ * An empty ring of a CPU, with one reference. May sleep; an error pointer when there is not
+ * the memory.
+ */
+struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generation)
+{
+	struct kmes_buffer *b = kzalloc_node(sizeof(*b), KMES_GFP, cpu_to_node(cpu));
+	int err;
+
+	if (!b)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&b->ref);
+	spin_lock_init(&b->lock);
+	INIT_LIST_HEAD(&b->mms);
+	err = alloc_parts(b, cpu, capacity);
+	if (err) {
+		free_buffer(b);
+		return ERR_PTR(err);
+	}
+	kmes_ring_init(&b->w, page_address(b->producer_page),
+		       page_address(b->consumer_page), b->w.data, capacity, cpu,
+		       generation);
+	return b;
+}
+
+static void release(struct kref *ref)
+{
+	free_buffer(container_of(ref, struct kmes_buffer, ref));
+}
+
+/* Gives a reference back; the last one frees, which may sleep. */
+void kmes_buffer_put(struct kmes_buffer *b)
+{
+	if (b)
+		kref_put(&b->ref, release);
+}
+
+/* The page that stands at this page of the mapping. */
+struct page *kmes_buffer_page(const struct kmes_buffer *b, unsigned long index)
+{
+	if (index == 0)
+		return b->producer_page;
+	if (index == 1)
+		return b->consumer_page;
+	return index - 2 < 2 * b->page_count ? b->pages[index - 2] : NULL;
+}

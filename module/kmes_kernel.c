@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* kmes_kernel.c - events that kernel code emits, in any context but NMI. */
+#include <linux/export.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+
+#include "kmes.h"
+
+/* Events of a batch that are handed to the ring together. */
+#define RUN_MAX 16
+
+/* Who emits is known in task context alone. */
+void kmes_stamp_self(struct kmes_stamp *stamp, u8 origin_class)
+{
+	struct kmes_subject s;
+
+	memset(stamp, 0, sizeof(*stamp));
+	stamp->origin_class = origin_class;
+	if (in_task()) {
+		kmes_subject_self(&s);
+		kmes_subject_guid(&s, stamp->process_guid);
+	}
+}
+
+static struct kmes_record record_of(const struct kmes_kernel_event *e)
+{
+	struct kmes_record r = {
+		.type = e->type,
+		.type_len = e->type_len,
+		.payload = e->payload,
+		.payload_len = e->payload_len,
+	};
+
+	return r;
+}
+
+/* Interrupts are off. */
+static int write_event(struct kmes_buffer *b, const struct kmes_kernel_event *e,
+		       const struct kmes_stamp *stamp)
+{
+	struct kmes_record r = record_of(e);
+	bool wake;
+	int err = kmes_emit_check_trusted(b->w.capacity, e->type_len, e->payload_len);
+
+	if (err) {
+		kmes_ring_drop(&b->w);
+		return err;
+	}
+	err = kmes_ring_write(&b->w, &r, stamp, &wake);
+	if (wake)
+		kmes_wake(b);
+	return err;
+}
+
+int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
+{
+	struct kmes_stamp stamp;
+	unsigned long flags;
+	int err;
+
+	if (in_nmi())
+		return -EPERM;
+	kmes_stamp_self(&stamp, origin_class);
+	local_irq_save(flags);
+	stamp.timestamp = ktime_get_real_ns();
+	err = write_event(kmes_this_buffer(), event, &stamp);
+	local_irq_restore(flags);
+	return err;
+}
+EXPORT_SYMBOL_GPL(kmes_emit_kernel);
+
+/* The run of good events at the start, up to RUN_MAX of them, in one publication. */
+static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *events,
+		     u32 count, const struct kmes_stamp *stamp)
+{
+	struct kmes_record run[RUN_MAX];
+	bool wake;
+	u32 n;
+
+	for (n = 0; n < count && n < RUN_MAX; n++) {
+		if (kmes_emit_check_trusted(b->w.capacity, events[n].type_len,
+					    events[n].payload_len))
+			break;
+		run[n] = record_of(&events[n]);
+	}
+	if (kmes_ring_write_batch(&b->w, run, n, stamp, &wake))
+		return 0;
+	if (wake)
+		kmes_wake(b);
+	return n;
+}
+
+int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
+			   u32 count)
+{
+	struct kmes_buffer *b;
+	struct kmes_stamp stamp;
+	unsigned long flags;
+	u32 done = 0, stored = 0;
+
+	if (in_nmi())
+		return -EPERM;
+	kmes_stamp_self(&stamp, origin_class);
+	local_irq_save(flags);
+	b = kmes_this_buffer();
+	stamp.timestamp = ktime_get_real_ns();
+	while (done < count) {
+		u32 n = write_run(b, events + done, count - done, &stamp);
+
+		stored += n;
+		done += n;
+		if (!n) {
+			kmes_ring_drop(&b->w);
+			done++;
+		}
+	}
+	local_irq_restore(flags);
+	return stored;
+}
+EXPORT_SYMBOL_GPL(kmes_emit_kernel_batch);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * kmes_main.c - the module: set up in order, taken down in reverse; the device's calls.
+ *
+ * Whoever has /dev/kmes or a ring open, or a ring mapped, holds the module. So when it is
+ * taken down nobody emits but its own process events, which end first.
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/uaccess.h>
+
+#include "kmes.h"
+
+/* All argument structures begin with those of the simple calls. */
+union argument {
+	struct kmes_ioc_attach attach;
+	struct kmes_ioc_emit emit;
+	struct kmes_ioc_batch batch;
+	struct kmes_ioc_attach_for attach_for;
+	struct kmes_ioc_emit_for emit_for;
+	struct kmes_ioc_batch_for batch_for;
+};
+
+static long call_as(const struct kmes_subject *s, unsigned int cmd,
+		    const union argument *arg)
+{
+	switch (cmd) {
+	case KMES_IOC_ATTACH:
+	case KMES_IOC_ATTACH_FOR:
+		return kmes_attach(s, &arg->attach);
+	case KMES_IOC_EMIT:
+	case KMES_IOC_EMIT_FOR:
+		return kmes_emit(s, &arg->emit);
+	default:
+		return kmes_emit_batch(s, &arg->batch);
+	}
+}
+
+/* On behalf of another process: all three structures end alike. */
+static long call_for(unsigned int cmd, const union argument *arg)
+{
+	struct kmes_subject s;
+	long ret;
+
+	BUILD_BUG_ON(offsetof(struct kmes_ioc_emit_for, pidfd) !=
+			     offsetof(struct kmes_ioc_attach_for, pidfd) ||
+		     offsetof(struct kmes_ioc_batch_for, pidfd) !=
+			     offsetof(struct kmes_ioc_attach_for, pidfd));
+	if (arg->attach_for.reserved)
+		return -EINVAL;
+	ret = kmes_subject_of(&s, arg->attach_for.pidfd);
+	if (ret)
+		return ret;
+	ret = call_as(&s, cmd, arg);
+	kmes_subject_put(&s);
+	return ret;
+}
+
+static long device_ioctl(struct file *file, unsigned int cmd, unsigned long address)
+{
+	union argument arg;
+	struct kmes_subject s;
+	bool on_behalf = false;
+
+	switch (cmd) {
+	case KMES_IOC_ATTACH_FOR:
+	case KMES_IOC_EMIT_FOR:
+	case KMES_IOC_BATCH_FOR:
+		on_behalf = true;
+		break;
+	case KMES_IOC_ATTACH:
+	case KMES_IOC_EMIT:
+	case KMES_IOC_BATCH:
+		break;
+	default:
+		return -ENOTTY;
+	}
+	if (copy_from_user(&arg, (void __user *)address, _IOC_SIZE(cmd)))
+		return -EFAULT;
+	if (on_behalf)
+		return call_for(cmd, &arg);
+	kmes_subject_self(&s);
+	return call_as(&s, cmd, &arg);
+}
+
+static const struct file_operations device_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = device_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kmes",
+	.fops = &device_fops,
+	.mode = 0666,
+};
+
+/* In the order of set-up; what fails undoes what stands before it. */
+static int __init kmes_init(void)
+{
+	int err;
+
+	kmes_config_init();
+	err = kmes_subjects_init();
+	if (err)
+		return err;
+	err = kmes_wake_init();
+	if (err)
+		return err;
+	err = kmes_slots_init(kmes_config_get(KMES_SET_CAPACITY));
+	if (err) {
+		pr_err("kmes: no memory for rings of %llu bytes\n",
+		       kmes_config_get(KMES_SET_CAPACITY));
+		goto wake;
+	}
+	err = kmes_sysfs_init();
+	if (err)
+		goto slots;
+	err = kmes_process_set(kmes_config_get(KMES_SET_PROCESS));
+	if (err)
+		goto sysfs;
+	err = misc_register(&device);
+	if (err)
+		goto process;
+	kmes_config_report();
+	return 0;
+
+process:
+	kmes_process_set(false);
+sysfs:
+	kmes_sysfs_fini();
+	slots:
+	kmes_slots_fini();
+wake:
+	kmes_wake_fini();
+	return err;
+}
+
+static void __exit kmes_exit(void)
+{
+	misc_deregister(&device);
+	kmes_sysfs_fini();
+	kmes_process_set(false);
+	kmes_rate_fini();
+	kmes_slots_fini();
+	kmes_wake_fini();
+}
+
+module_init(kmes_init);
+module_exit(kmes_exit);
+MODULE_DESCRIPTION("KMES event rings on an ordinary kernel");
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_VERSION("0.1.0");

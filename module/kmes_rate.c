@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * kmes_rate.c - the token buckets of all processes that emit.
+ *
+ * A bucket is made when a process emits for the first time and thrown away when nobody has
+ * asked it for a second, as it then is what a fresh one would be. Processes are told apart
+ * by their id and start, so a reused id gets a bucket of its own.
+ */
+#include <linux/hash.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+
+#include "kmes.h"
+#include "kmes_rate.h"
+
+#define RATE_BITS 8
+#define RATE_REAP_MS 2000
+
+struct rate_entry {
+	struct hlist_node node;
+	u64 start;
+	pid_t tgid;
+	struct kmes_rate_bucket bucket;
+};
+
+struct rate_chain {
+	spinlock_t lock;
+	struct hlist_head head;
+};
+
+static struct rate_chain rate_chains[1 << RATE_BITS] = {
+	[0 ... (1 << RATE_BITS) - 1] = {
+		.lock = __SPIN_LOCK_UNLOCKED(rate_chains.lock),
+	},
+};
+static atomic_t rate_entries = ATOMIC_INIT(0);
+
+static void rate_reap(struct work_struct *work);
+static DECLARE_DELAYED_WORK(rate_reaper, rate_reap);
+
+static struct rate_chain *chain_of(const struct kmes_subject *s)
+{
+	return &rate_chains[hash_32(s->tgid, RATE_BITS)];
+}
+
+static struct rate_entry *find_entry(struct rate_chain *chain,
+				     const struct kmes_subject *s)
+{
+	struct rate_entry *e;
+
+	hlist_for_each_entry(e, &chain->head, node) if (e->tgid == s->tgid &&
+							e->start == s->start) return e;
+	return NULL;
+}
+
+static u32 rate_now(void)
+{
+	return kmes_config_get(KMES_SET_RATE);
+}
+
+/* Takes tokens: 1 done, 0 too few, -ENOENT no bucket yet. */
+static int take(const struct kmes_subject *s, u32 count, struct rate_entry *fresh)
+{
+	struct rate_chain *chain = chain_of(s);
+	struct rate_entry *e;
+	int taken = -ENOENT;
+
+	spin_lock(&chain->lock);
+	e = find_entry(chain, s);
+	if (!e && fresh) {
+		e = fresh;
+		kmes_rate_init(&e->bucket, rate_now(), ktime_get_ns());
+		hlist_add_head(&e->node, &chain->head);
+		atomic_inc(&rate_entries);
+		fresh = NULL;
+	}
+	if (e)
+		taken = kmes_rate_reserve(&e->bucket, rate_now(), count, ktime_get_ns());
+	spin_unlock(&chain->lock);
+	kfree(fresh);
+	return taken;
+}
+
+/* Reserves tokens, all or none: -EAGAIN; -ENOMEM when a first bucket cannot be had. */
+int kmes_rate_take(const struct kmes_subject *s, u32 count)
+{
+	struct rate_entry *fresh;
+	int taken = take(s, count, NULL);
+
+	if (taken == -ENOENT) {
+		fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+		if (!fresh)
+			return -ENOMEM;
+		fresh->tgid = s->tgid;
+		fresh->start = s->start;
+		taken = take(s, count, fresh);
+		schedule_delayed_work(&rate_reaper, msecs_to_jiffies(RATE_REAP_MS));
+	}
+	return taken ? 0 : -EAGAIN;
+}
+
+/* Gives back what was not used. A bucket that was reaped meanwhile is full anyway. */
+void kmes_rate_give_back(const struct kmes_subject *s, u32 count)
+{
+	struct rate_chain *chain = chain_of(s);
+	struct rate_entry *e;
+
+	if (!count)
+		return;
+	spin_lock(&chain->lock);
+	e = find_entry(chain, s);
+	if (e)
+		kmes_rate_refund(&e->bucket, rate_now(), count);
+	spin_unlock(&chain->lock);
+}
+
+/* Calls `visit` for each entry; it may take the entry out. */
+static void for_all(void (*visit)(struct rate_entry *e, const void *arg), const void *arg)
+{
+	struct rate_entry *e;
+	struct hlist_node *next;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rate_chains); i++) {
+		spin_lock(&rate_chains[i].lock);
+		hlist_for_each_entry_safe(e, next, &rate_chains[i].head, node)
+			visit(e, arg);
+		spin_unlock(&rate_chains[i].lock);
+	}
+}
+
+static void drop_entry(struct rate_entry *e, const void *arg)
+{
+	hlist_del(&e->node);
+	kfree(e);
+	atomic_dec(&rate_entries);
+}
+
+static void reap_entry(struct rate_entry *e, const void *arg)
+{
+	if (kmes_rate_is_idle(&e->bucket, ktime_get_ns()))
+		drop_entry(e, NULL);
+}
+
+static void rate_reap(struct work_struct *work)
+{
+	for_all(reap_entry, NULL);
+	if (atomic_read(&rate_entries))
+		schedule_delayed_work(&rate_reaper, msecs_to_jiffies(RATE_REAP_MS));
+}
+
+static void change_entry(struct rate_entry *e, const void *arg)
+{
+	const u32 *rates = arg;
+
+	kmes_rate_change(&e->bucket, rates[0], rates[1], ktime_get_ns());
+}
+
+/* Live buckets obey a new rate at once. */
+void kmes_rate_set(u32 old_rate, u32 new_rate)
+{
+	const u32 rates[] = { old_rate, new_rate };
+
+	for_all(change_entry, rates);
+}
+
+/* Nobody emits any more. */
+void kmes_rate_fini(void)
+{
+	cancel_delayed_work_sync(&rate_reaper);
+	for_all(drop_entry, NULL);
+}

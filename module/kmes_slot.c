@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* kmes_slot.c - a slot for each possible CPU, and the replacement of all buffers. */
+#include <linux/cpu.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+
+#include "kmes.h"
+
+/* So much may be left to the last step of a move: some tens of microseconds. */
+#define KMES_SWAP_REST 65536u
+/* A writer that overtakes the move so often is not waited for any longer. */
+#define KMES_SWAP_SNAPSHOTS 4
+/* Chunks that may be copied, as a multiple of the old capacity. */
+#define KMES_SWAP_LAPS 4
+
+struct kmes_slot **kmes_slots;
+u64 kmes_slots_swap_ns;
+
+/* The buffer of a CPU with a reference, or NULL where there is no slot. */
+struct kmes_buffer *kmes_slot_get_buffer(unsigned int cpu)
+{
+	struct kmes_buffer *b;
+
+	if (cpu >= nr_cpu_ids || !kmes_slots[cpu])
+		return NULL;
+	rcu_read_lock();
+	do
+		b = rcu_dereference(kmes_slots[cpu]->buffer);
+	while (!kref_get_unless_zero(&b->ref));
+	rcu_read_unlock();
+	return b;
+}
+
+/* One replacement of one slot's buffer; lives on the replacer's stack. */
+struct kmes_swap {
+	struct kmes_slot *slot;
+	struct kmes_buffer *old, *new;
+	struct kmes_ring_writer snapshot;
+	struct kmes_move move;
+	u64 off_ns;
+};
+
+/* On the slot's CPU with interrupts off, or for an offline CPU. */
+static void swap_snapshot(void *arg)
+{
+	struct kmes_swap *s = arg;
+
+	s->snapshot = s->old->w;
+}
+
+/*
+ * The switch itself. From here on events go to the new ring; the old one's page tells its
+ * consumers so after the new one can be attached to.
+ */
+static void swap_switch(void *arg)
+{
+	struct kmes_swap *s = arg;
+	u64 start = ktime_get_mono_fast_ns();
+
+	kmes_move_finish(&s->move, &s->new->w, &s->old->w);
+	rcu_assign_pointer(s->slot->buffer, s->new);
+	if (kmes_ring_retire(&s->old->w, &s->new->w))
+		kmes_wake(s->old);
+	s->off_ns = ktime_get_mono_fast_ns() - start;
+}
+
+/*
+ * Runs `step` where no emission of this CPU can come between. The hotplug lock is held, so
+ * an offline CPU stays so, and it emits nothing.
+ */
+static void on_slot_cpu(struct kmes_swap *s, smp_call_func_t step)
+{
+	unsigned long flags;
+
+	if (!smp_call_function_single(s->slot->cpu, step, s, 1))
+		return;
+	local_irq_save(flags);
+	step(s);
+	local_irq_restore(flags);
+}
+
+/* Copies beside the running writer until little is left, or it cannot be caught up with. */
+static void swap_copy(struct kmes_swap *s)
+{
+	const struct kmes_ring_view view = {
+		.producer = s->old->w.producer,
+		.data = s->old->w.data,
+		.capacity = s->old->w.capacity,
+	};
+	u64 chunks = KMES_SWAP_LAPS * (view.capacity / KMES_MOVE_CHUNK);
+	int snapshots = 0;
+
+	do {
+		on_slot_cpu(s, swap_snapshot);
+		kmes_move_begin(&s->move, &s->snapshot);
+		if (s->snapshot.write_pos - s->snapshot.tail_pos <= KMES_SWAP_REST)
+			return;
+		while (kmes_move_step(&s->move, &s->new->w, &view) > KMES_SWAP_REST &&
+		       --chunks)
+			cond_resched();
+	} while (!s->move.stepped && ++snapshots < KMES_SWAP_SNAPSHOTS);
+}
+
+static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
+{
+	struct kmes_swap s = {
+		.slot = slot,
+		/* Only a replacement changes it, and those come one after the other. */
+		.old = rcu_dereference_protected(slot->buffer, 1),
+		.new = new,
+	};
+
+	cpus_read_lock();
+	swap_copy(&s);
+	on_slot_cpu(&s, swap_switch);
+	cpus_read_unlock();
+	if (s.off_ns > kmes_slots_swap_ns)
+		WRITE_ONCE(kmes_slots_swap_ns, s.off_ns);
+	kmes_buffer_put(s.old);
+}
+
+static void put_all(struct kmes_buffer **buffers)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) kmes_buffer_put(buffers[cpu]);
+	kfree(buffers);
+}
+
+/* A new buffer for each slot; `first` at the load, else each slot's next generation. */
+static struct kmes_buffer **alloc_all(u64 capacity, bool first)
+{
+	struct kmes_buffer **buffers;
+	unsigned int cpu;
+
+	if (kmes_buffer_check_memory(capacity, num_possible_cpus()))
+		return ERR_PTR(-ENOMEM);
+	buffers = kcalloc(nr_cpu_ids, sizeof(struct kmes_buffer *), GFP_KERNEL);
+	if (!buffers)
+		return ERR_PTR(-ENOMEM);
+	for_each_possible_cpu(cpu)
+	{
+		u64 generation = 1;
+		struct kmes_buffer *b;
+
+		if (!first)
+			generation +=
+				rcu_dereference_protected(kmes_slots[cpu]->buffer, 1)
+					->w.generation;
+		b = kmes_buffer_new(cpu, capacity, generation);
+		if (IS_ERR(b)) {
+			put_all(buffers);
+			return ERR_CAST(b);
+		}
+		buffers[cpu] = b;
+	}
+	return buffers;
+}
+
+/*
+ * Gives every slot a ring of the new capacity, or none of them: -ENOMEM, -EINTR. The
+ * caller makes sure that replacements come one after the other.
+ */
+int kmes_slots_replace(u64 capacity)
+{
+	struct kmes_buffer **buffers = alloc_all(capacity, false);
+	unsigned int cpu;
+
+	if (IS_ERR(buffers))
+		return PTR_ERR(buffers);
+	for_each_possible_cpu(cpu) swap_slot(kmes_slots[cpu], buffers[cpu]);
+	kfree(buffers);
+	return 0;
+}
+
+static void free_slots(void)
+{
+	unsigned int cpu;
+
+	if (kmes_slots)
+		for_each_possible_cpu(cpu) kfree(kmes_slots[cpu]);
+	kfree(kmes_slots);
+	kmes_slots = NULL;
+}
+
+static int alloc_slots(void)
+{
+	unsigned int cpu;
+
+	kmes_slots = kcalloc(nr_cpu_ids, sizeof(struct kmes_slot *), GFP_KERNEL);
+	if (!kmes_slots)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+	{
+		struct kmes_slot *slot =
+			kzalloc_node(sizeof(*slot), GFP_KERNEL, cpu_to_node(cpu));
+
+		if (!slot)
+			return -ENOMEM;
+		slot->cpu = cpu;
+		kmes_slots[cpu] = slot;
+	}
+	return 0;
+}
+
+/* Also CPUs that are off get their ring here: the set never changes. */
+int kmes_slots_init(u64 capacity)
+{
+	struct kmes_buffer **buffers;
+	unsigned int cpu;
+
+	if (alloc_slots()) {
+		free_slots();
+		return -ENOMEM;
+	}
+	buffers = alloc_all(capacity, true);
+	if (IS_ERR(buffers)) {
+		free_slots();
+		return PTR_ERR(buffers);
+	}
+	for_each_possible_cpu(cpu)
+		rcu_assign_pointer(kmes_slots[cpu]->buffer, buffers[cpu]);
+	kfree(buffers);
+	return 0;
+}
+
+void kmes_slots_fini(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		kmes_buffer_put(rcu_dereference_protected(kmes_slots[cpu]->buffer, 1));
+	free_slots();
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* kmes_subject.c - on whose account a call is made: privileges and identity. */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/siphash.h>
+#include <linux/uuid.h>
+
+#include "kmes.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+static siphash_key_t guid_key;
+
+/* Reads the boot id, which keys the GUIDs of processes. */
+int kmes_subjects_init(void)
+{
+	struct file *file = filp_open(BOOT_ID, O_RDONLY, 0);
+	char text[UUID_STRING_LEN + 1] = "";
+	loff_t pos = 0;
+	uuid_t id;
+
+	if (!IS_ERR(file)) {
+		if (kernel_read(file, text, UUID_STRING_LEN, &pos) != UUID_STRING_LEN)
+			text[0] = '\0';
+		filp_close(file, NULL);
+	}
+	if (uuid_parse(text, &id)) {
+		pr_err("kmes: cannot read " BOOT_ID " (is /proc mounted?)\n");
+		return IS_ERR(file) ? PTR_ERR(file) : -EIO;
+	}
+	memcpy(&guid_key, &id, sizeof(guid_key));
+	return 0;
+}
+
+/* The process of a task that cannot go away meanwhile. */
+void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task)
+{
+	s->task = NULL;
+	s->tgid = task_tgid_nr(task);
+	rcu_read_lock();
+	s->start = READ_ONCE(task->group_leader)->start_boottime;
+	rcu_read_unlock();
+}
+
+/* The caller's process; its leader stays while it runs, also where RCU does not watch. */
+void kmes_subject_self(struct kmes_subject *s)
+{
+	s->task = NULL;
+	s->tgid = task_tgid_nr(current);
+	s->start = READ_ONCE(current->group_leader)->start_boottime;
+}
+
+/*
+ * Whether the caller may act in the name of `task`: it could trace every process, or it is
+ * the same user in the same namespace and gains nothing by it.
+ */
+static bool may_act_for(struct task_struct *task)
+{
+	const struct cred *mine = current_cred();
+	const struct cred *its = get_task_cred(task);
+	bool same = its->user_ns == mine->user_ns && uid_eq(its->uid, mine->euid) &&
+		    uid_eq(its->euid, mine->euid) && uid_eq(its->suid, mine->euid) &&
+		    gid_eq(its->gid, mine->egid) && gid_eq(its->egid, mine->egid) &&
+		    gid_eq(its->sgid, mine->egid) &&
+		    cap_issubset(its->cap_permitted, mine->cap_permitted);
+
+	put_cred(its);
+	return same || capable(CAP_SYS_PTRACE);
+}
+
+/*
+ * The process behind the caller's pidfd. -EBADF, -ESRCH when it is gone, -EPERM when the
+ * caller may not act for it, -EOPNOTSUPP when this kernel does not let us look.
+ */
+int kmes_subject_of(struct kmes_subject *s, int pidfd)
+{
+	struct task_struct *task;
+	struct pid *pid;
+
+	if (pidfd < 0)
+		return -EBADF;
+	pid = kmes_pidfd_get_pid(pidfd);
+	if (IS_ERR(pid))
+		return PTR_ERR(pid);
+	task = get_pid_task(pid, PIDTYPE_TGID);
+	put_pid(pid);
+	if (!task)
+		return -ESRCH;
+	if (!may_act_for(task)) {
+		put_task_struct(task);
+		return -EPERM;
+	}
+	kmes_subject_of_task(s, task);
+	s->task = task;
+	return 0;
+}
+
+void kmes_subject_put(struct kmes_subject *s)
+{
+	if (s->task)
+		put_task_struct(s->task);
+}
+
+/* In the initial user namespace, as everything here is the whole machine's. */
+bool kmes_subject_has(const struct kmes_subject *s, int capability)
+{
+	return s->task ? has_capability(s->task, capability) : capable(capability);
+}
+
+/* Without a note in the audit log when it has not: nothing is refused. */
+bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
+{
+	if (s->task)
+		return has_capability_noaudit(s->task, capability);
+	return ns_capable_noaudit(&init_user_ns, capability);
+}
+
+/*
+ * The process's GUID: the same for each of its events, another for each process of this
+ * boot, not to be guessed from its pid by who does not know the boot id. Version 8, in
+ * Microsoft's byte order.
+ */
+void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16])
+{
+	u64 half = siphash_3u64(s->tgid, s->start, 0, &guid_key);
+
+	memcpy(guid, &half, sizeof(half));
+	half = siphash_3u64(s->tgid, s->start, 1, &guid_key);
+	memcpy(guid + 8, &half, sizeof(half));
+	guid[7] = (guid[7] & 0x0f) | 0x80;
+	guid[8] = (guid[8] & 0x3f) | 0x80;
+}

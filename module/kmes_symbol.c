@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * kmes_symbol.c - functions that the kernel has and does not export to modules.
+ *
+ * Their addresses come from a kprobe that is registered disabled, so that no text is ever
+ * patched. They are called through static calls: a direct call lands also where indirect
+ * branch tracking would trap an indirect one.
+ */
+#include <linux/futex.h>
+#include <linux/kprobes.h>
+#include <linux/kallsyms.h>
+#include <linux/limits.h>
+#include <linux/pid.h>
+#include <linux/ptrace.h>
+#include <linux/static_call.h>
+
+#include "kmes.h"
+
+static long no_futex(const struct pt_regs *regs)
+{
+	return -ENOSYS;
+}
+
+static struct mm_struct *no_mm_alloc(void)
+{
+	return NULL;
+}
+
+static struct pid *no_pidfd_get_pid(unsigned int fd, unsigned int *flags)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+DEFINE_STATIC_CALL(kmes_sc_futex, no_futex);
+DEFINE_STATIC_CALL(kmes_sc_mm_alloc, no_mm_alloc);
+DEFINE_STATIC_CALL(kmes_sc_pidfd_get_pid, no_pidfd_get_pid);
+
+#if defined(CONFIG_X86_64)
+#define FUTEX_SYSCALL "__x64_sys_futex"
+#define SET_ARGUMENTS(regs, a, b, c)                                                     \
+	((regs)->di = (a), (regs)->si = (b), (regs)->dx = (c))
+#elif defined(CONFIG_ARM64)
+#define FUTEX_SYSCALL "__arm64_sys_futex"
+#define SET_ARGUMENTS(regs, a, b, c)                                                     \
+	((regs)->regs[0] = (a), (regs)->regs[1] = (b), (regs)->regs[2] = (c))
+#else
+#error "how this architecture names its system calls is not known here"
+#endif
+
+/* Where a function begins. A kprobe stands behind the landing pad of tracked branches. */
+static unsigned long find(const char *name)
+{
+	struct kprobe kp = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+	char text[KSYM_SYMBOL_LEN];
+	unsigned long address, offset = 0;
+	const char *plus;
+
+	if (register_kprobe(&kp))
+		return 0;
+	address = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	sprint_symbol(text, address);
+	plus = strrchr(text, '+');
+	if (!plus || sscanf(plus, "+%lx", &offset) != 1)
+		return 0;
+	return address - offset;
+}
+
+/* Fails with -ENOSYS when sleepers can never be woken; the rest has a substitute. */
+int kmes_symbols_find(void)
+{
+	unsigned long futex = find(FUTEX_SYSCALL);
+	unsigned long mm_alloc = find("mm_alloc");
+	unsigned long pidfd_get_pid = find("pidfd_get_pid");
+
+	if (!futex) {
+		pr_err("kmes: cannot find " FUTEX_SYSCALL
+		       ", without which no consumer can be woken (is CONFIG_KPROBES set?)\n");
+		return -ENOSYS;
+	}
+	static_call_update(kmes_sc_futex, (typeof(&no_futex))futex);
+	if (mm_alloc)
+		static_call_update(kmes_sc_mm_alloc, (typeof(&no_mm_alloc))mm_alloc);
+	if (pidfd_get_pid)
+		static_call_update(kmes_sc_pidfd_get_pid,
+				   (typeof(&no_pidfd_get_pid))pidfd_get_pid);
+	else
+		pr_warn("kmes: cannot find pidfd_get_pid: no emission for others\n");
+	return 0;
+}
+
+/* A fresh, empty memory map, or NULL. */
+struct mm_struct *kmes_mm_alloc(void)
+{
+	return static_call(kmes_sc_mm_alloc)();
+}
+
+/*
+ * Wakes all waiters of the shared futex at this address of the current memory map; their
+ * number or -errno.
+ */
+int kmes_futex_wake_all(unsigned long address)
+{
+	struct pt_regs regs = {};
+
+	SET_ARGUMENTS(&regs, address, FUTEX_WAKE, INT_MAX);
+	return static_call(kmes_sc_futex)(&regs);
+}
+
+/* The process behind the caller's pidfd, with a reference, or an error pointer. */
+struct pid *kmes_pidfd_get_pid(unsigned int fd)
+{
+	unsigned int flags;
+
+	return static_call(kmes_sc_pidfd_get_pid)(fd, &flags);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * kmes_wake.c - wakes the consumers that sleep on a producer page's futex word.
+ *
+ * A shared futex is known by the page's place in a file, so all producer pages are pages
+ * of one shmem file. A thread has that file in a memory map of its own and wakes through
+ * it: no consumer's memory takes part, whatever its owner does with it. Where the map
+ * cannot be had, the thread borrows the maps of consumers instead, one after the other.
+ *
+ * Any context may ask for a wake: it queues the buffer, with a reference, and raises an
+ * irq_work, as the scheduler's locks may be held at that point; that wakes the thread.
+ * Requests for one buffer that are still pending are one.
+ */
+#include <linux/completion.h>
+#include <linux/file.h>
+#include <linux/idr.h>
+#include <linux/irq_work.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/module.h>
+#include <linux/pagemap.h>
+#include <linux/percpu.h>
+#include <linux/sched/mm.h>
+#include <linux/sched.h>
+#include <linux/shmem_fs.h>
+#include <linux/slab.h>
+
+#include "kmes.h"
+
+/* Pages of the file: rings that exist at the same time, old ones included. */
+#define WAKE_PAGES (1u << 18)
+#define WAKE_BASE 0x10000000ul
+#define WAKE_WORD offsetof(struct kmes_producer_page, futex_counter)
+
+static bool borrow;
+module_param_named(wake_by_consumers, borrow, bool, 0444);
+MODULE_PARM_DESC(wake_by_consumers,
+		 "wake through the memory maps of consumers (for tests)");
+
+static struct file *wake_file;
+static DEFINE_IDA(wake_ids);
+static LLIST_HEAD(wake_queue);
+static struct task_struct *wake_thread;
+static struct mm_struct *wake_mm;
+static DEFINE_PER_CPU(struct irq_work, wake_work);
+
+static void rouse(struct irq_work *work)
+{
+	wake_up_process(wake_thread);
+}
+
+/* Asks for a wake of all who sleep on this buffer. Interrupts are off. */
+void kmes_wake(struct kmes_buffer *b)
+{
+	/* A full barrier: the futex word has moved before this request is seen. */
+	if (test_and_set_bit(0, &b->wake_queued))
+		return;
+	kmes_buffer_get(b);
+	llist_add(&b->wake_node, &wake_queue);
+	irq_work_queue(this_cpu_ptr(&wake_work));
+}
+
+/*
+ * The n-th memory map that has the buffer: its address there, and the map with a reference,
+ * or NULL if its process is ending. Returns false when there are not so many.
+ */
+static bool borrow_mm(struct kmes_buffer *b, unsigned int n, struct mm_struct **mm,
+		      unsigned long *address)
+{
+	struct kmes_wake_mm *m;
+	bool found = false;
+
+	spin_lock(&b->lock);
+	list_for_each_entry(m, &b->mms, list)
+	{
+		if (n--)
+			continue;
+		found = true;
+		*address = m->address;
+		*mm = mmget_not_zero(m->mm) ? m->mm : NULL;
+		break;
+	}
+	spin_unlock(&b->lock);
+	return found;
+}
+
+/* One map is enough, as the futex is shared, if it still has the page where it was. */
+static void wake_borrowing(struct kmes_buffer *b)
+{
+	struct mm_struct *mm;
+	unsigned long address;
+	unsigned int n = 0;
+	int woken = 0;
+
+	while (woken <= 0 && borrow_mm(b, n++, &mm, &address)) {
+		if (!mm)
+			continue;
+		kthread_use_mm(mm);
+		woken = kmes_futex_wake_all(address + WAKE_WORD);
+		kthread_unuse_mm(mm);
+		mmput(mm);
+	}
+}
+
+static void wake_now(struct kmes_buffer *b)
+{
+	if (wake_mm)
+		kmes_futex_wake_all(WAKE_BASE +
+				    ((unsigned long)b->wake_id << PAGE_SHIFT) +
+				    WAKE_WORD);
+	else
+		wake_borrowing(b);
+}
+
+static void serve_queue(void)
+{
+	struct llist_node *first = llist_del_all(&wake_queue);
+	struct kmes_buffer *b, *next;
+
+	llist_for_each_entry_safe(b, next, first, wake_node)
+	{
+		clear_bit(0, &b->wake_queued);
+		/* A word that moves after this is queued again; pairs with kmes_wake. */
+		smp_mb__after_atomic();
+		wake_now(b);
+		kmes_buffer_put(b);
+	}
+}
+
+#ifdef KMES_HAS_MM_GET_AREA
+/* The one mapping is at a fixed place. */
+static unsigned long fixed_area(struct file *file, unsigned long address,
+				unsigned long len, unsigned long pgoff,
+				unsigned long flags)
+{
+	return address;
+}
+#endif
+
+/*
+ * A memory map of the thread's own with the file in it. In the thread, as the map keeps
+ * pointing to the task that allocated it.
+ */
+static int own_mm(void)
+{
+	struct mm_struct *mm = kmes_mm_alloc();
+	unsigned long at;
+
+	if (!mm)
+		return -ENOMEM;
+#ifdef KMES_HAS_MM_GET_AREA
+	mm->get_unmapped_area = fixed_area;
+#endif
+	kthread_use_mm(mm);
+	at = vm_mmap(wake_file, WAKE_BASE, (unsigned long)WAKE_PAGES << PAGE_SHIFT,
+		     PROT_READ, MAP_SHARED | MAP_FIXED, 0);
+	if (at == WAKE_BASE) {
+		wake_mm = mm;
+		return 0;
+	}
+	kthread_unuse_mm(mm);
+	mmput(mm);
+	return -ENOMEM;
+}
+
+static void drop_mm(void)
+{
+	if (!wake_mm)
+		return;
+	vm_munmap(WAKE_BASE, (unsigned long)WAKE_PAGES << PAGE_SHIFT);
+	kthread_unuse_mm(wake_mm);
+	mmput(wake_mm);
+	wake_mm = NULL;
+}
+
+static int wake_main(void *ready)
+{
+	if (!borrow && own_mm()) {
+		pr_warn("kmes: no memory map for waking: using those of consumers\n");
+		borrow = true;
+	}
+	complete(ready);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (llist_empty(&wake_queue)) {
+			if (kthread_should_stop())
+				break;
+			schedule();
+		}
+		__set_current_state(TASK_RUNNING);
+		serve_queue();
+	}
+	__set_current_state(TASK_RUNNING);
+	drop_mm();
+	return 0;
+}
+
+/* A producer page of its own, zeroed, and its index in the file. */
+struct page *kmes_wake_page_new(u32 *id)
+{
+	int index = ida_alloc_max(&wake_ids, WAKE_PAGES - 1, GFP_KERNEL);
+	struct page *page;
+
+	if (index < 0)
+		return ERR_PTR(index == -ENOSPC ? -ENOMEM : index);
+	page = shmem_read_mapping_page_gfp(wake_file->f_mapping, index,
+					   GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (IS_ERR(page))
+		ida_free(&wake_ids, index);
+	*id = index;
+	return page;
+}
+
+void kmes_wake_page_free(struct page *page, u32 id)
+{
+	loff_t start = (loff_t)id << PAGE_SHIFT;
+
+	put_page(page);
+	shmem_truncate_range(file_inode(wake_file), start, start + PAGE_SIZE - 1);
+	ida_free(&wake_ids, id);
+}
+
+/* Notes that a process has mapped the buffer; only where it may have to be borrowed. */
+int kmes_wake_map(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address)
+{
+	struct kmes_wake_mm *m;
+
+	if (!borrow)
+		return 0;
+	m = kmalloc(sizeof(*m), GFP_KERNEL);
+	if (!m)
+		return -ENOMEM;
+	m->mm = mm;
+	m->address = address;
+	spin_lock(&b->lock);
+	list_add(&m->list, &b->mms);
+	spin_unlock(&b->lock);
+	return 0;
+}
+
+void kmes_wake_unmap(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address)
+{
+	struct kmes_wake_mm *m, *found = NULL;
+
+	spin_lock(&b->lock);
+	list_for_each_entry(m, &b->mms, list) if (m->mm == mm && m->address == address)
+		found = m;
+	if (found)
+		list_del(&found->list);
+	spin_unlock(&b->lock);
+	kfree(found);
+}
+
+static struct file *open_wake_file(void)
+{
+	loff_t size = (loff_t)WAKE_PAGES << PAGE_SHIFT;
+	struct file *file;
+
+	/* Not reserved: it is nearly all holes. */
+#ifdef KMES_HAS_VMA_FLAGS_T
+	file = shmem_file_setup("kmes", size, mk_vma_flags(VMA_NORESERVE_BIT));
+#else
+	file = shmem_file_setup("kmes", size, VM_NORESERVE);
+#endif
+	/* A page that was swapped out would not be the page that waiters know. */
+	if (!IS_ERR(file))
+		mapping_set_unevictable(file->f_mapping);
+	return file;
+}
+
+int kmes_wake_init(void)
+{
+	DECLARE_COMPLETION_ONSTACK(ready);
+	int err = kmes_symbols_find();
+	unsigned int cpu;
+
+	if (err)
+		return err;
+	wake_file = open_wake_file();
+	if (IS_ERR(wake_file))
+		return PTR_ERR(wake_file);
+	for_each_possible_cpu(cpu) * per_cpu_ptr(&wake_work, cpu) =
+		IRQ_WORK_INIT_HARD(rouse);
+	wake_thread = kthread_create(wake_main, &ready, "kmes_wake");
+	if (IS_ERR(wake_thread)) {
+		fput(wake_file);
+		return PTR_ERR(wake_thread);
+	}
+	sched_set_fifo_low(wake_thread);
+	wake_up_process(wake_thread);
+	wait_for_completion(&ready);
+	return 0;
+}
+
+/* Nobody emits any more. */
+void kmes_wake_fini(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) irq_work_sync(per_cpu_ptr(&wake_work, cpu));
+	kthread_stop(wake_thread);
+	fput(wake_file);
+	ida_destroy(&wake_ids);
+}
