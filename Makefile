@@ -72,6 +72,7 @@ OBJS_kmes-run := \
 
 OBJS_kmes-sim := \
 	daemon \
+	demo \
 	emit \
 	load \
 	main \

@@ -39,6 +39,8 @@ static int sim_open(struct sim *sim, const struct sim_options *options)
 		return -1;
 	if (options->load)
 		r = sim_load_start(sim);
+	if (r == 0 && options->demo)
+		r = sim_demo_start(sim);
 	if (r < 0)
 		cli_error("cannot start a timer: %s", strerror(-r));
 	return r;

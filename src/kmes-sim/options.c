@@ -38,6 +38,8 @@ static const struct poptOption table[] = {
 	  "slots without a ring; repeatable", "CPUS" },
 	{ "capacity", 0, POPT_ARG_STRING, NULL, OPT_CAPACITY,
 	  "of each ring, a power of two from 64K to 256M (default 4M)", "SIZE" },
+	{ "demo", 0, POPT_ARG_NONE, NULL, OPT_DEMO, "send a mix of audit-like events",
+	  NULL },
 	{ "load", 0, POPT_ARG_STRING, NULL, OPT_LOAD,
 	  "send so many events a second, over all slots in turn", "RATE" },
 	{ "max-emit-rate", 0, POPT_ARG_STRING, NULL, OPT_RATE,

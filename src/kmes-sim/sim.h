@@ -129,6 +129,10 @@ struct sim_options {
 	bool demo, deny_attach, deny_emit, exempt, daemon, testing;
 };
 
+struct sim_demo {
+	uint64_t random;
+};
+
 struct sim {
 	const struct sim_options *options;
 	struct sim_slots slots;
@@ -148,6 +152,7 @@ struct sim {
 	struct sim_watch load, demo; /* fd -1: off */
 	struct kmes_rate_bucket load_due;
 	uint64_t load_count;
+	struct sim_demo demo_state;
 	int64_t clock_offset_ns; /* for tests */
 	uint64_t swap_to;	 /* for tests: capacity, 0: no swap is due */
 
