@@ -115,7 +115,8 @@ OWN  := -std=c11 -D_GNU_SOURCE -DKMES_VERSION='"$(VERSION)"' $(WARN) $(SAN_FLAGS
 	-Imodule/shared -Ilibcommon $(OPT_CFLAGS) -MMD -MP -pthread
 LINK  = $(CC) -pthread $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@
 Q    := $(if $(V),,@)
-say   = $(if $(V),,@printf '  %-8s%s\n' $(1) $@)
+SILENT := $(findstring s,$(firstword -$(MAKEFLAGS)))
+say   = $(if $(V)$(SILENT),,@printf '  %-8s%s\n' $(1) $@)
 
 LIBKMES  := $(B)/lib/libkmes.a
 PROGRAMS := $(TOOLS:%=$(B)/bin/%)

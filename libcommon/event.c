@@ -38,7 +38,8 @@ int kmes_event_parse(struct kmes_event *event, const void *buf, size_t len, uint
 	event->origin = h.origin_class;
 	event->effective_token_guid =
 		bytes + offsetof(struct kmes_event_header, effective_token_guid);
-	event->true_token_guid = bytes + offsetof(struct kmes_event_header, true_token_guid);
+	event->true_token_guid =
+		bytes + offsetof(struct kmes_event_header, true_token_guid);
 	event->process_guid = bytes + offsetof(struct kmes_event_header, process_guid);
 	return 1;
 }

@@ -46,24 +46,26 @@ static int verify(const struct kmes_mapping *map, struct kmes_error *err)
 	const struct kmes_producer_page *page = map->view.producer;
 
 	if (memcmp(page->magic, KMES_MAGIC, KMES_MAGIC_SIZE))
-		return kmes_error_set(err, -EPROTO, "cpu%u: not a KMES ring (wrong magic)",
-				      map->cpu);
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: not a KMES ring (wrong magic)", map->cpu);
 	if (page->version != KMES_RING_VERSION)
 		return kmes_error_set(err, -EPROTO,
-				      "cpu%u: ring version %u, this program reads %u", map->cpu,
-				      page->version, KMES_RING_VERSION);
+				      "cpu%u: ring version %u, this program reads %u",
+				      map->cpu, page->version, KMES_RING_VERSION);
 	if (page->cpu_id != map->cpu)
-		return kmes_error_set(err, -EPROTO, "cpu%u: the ring says that it is cpu%u's",
-				      map->cpu, page->cpu_id);
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: the ring says that it is cpu%u's", map->cpu,
+				      page->cpu_id);
 	if (page->capacity != map->view.capacity)
 		return kmes_error_set(
 			err, -EPROTO,
-			"cpu%u: the ring's capacity is %llu, attaching told %llu", map->cpu,
-			(unsigned long long)page->capacity,
+			"cpu%u: the ring's capacity is %llu, attaching told %llu",
+			map->cpu, (unsigned long long)page->capacity,
 			(unsigned long long)map->view.capacity);
 	if (page->data_offset != KMES_DATA_OFFSET)
-		return kmes_error_set(err, -EPROTO, "cpu%u: ring data at %llu instead of %d",
-				      map->cpu, (unsigned long long)page->data_offset,
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: ring data at %llu instead of %d", map->cpu,
+				      (unsigned long long)page->data_offset,
 				      KMES_DATA_OFFSET);
 	return 0;
 }

@@ -314,8 +314,8 @@ static int reader_open_rings(struct kmes_reader *rd, unsigned int slots,
 
 		if (options->cpus && !kmes_cpus_has(options->cpus, (uint16_t)cpu))
 			continue;
-		r = kmes_ring_open(&rd->rings[rd->ring_count], rd->src, (uint16_t)cpu, options,
-				   err);
+		r = kmes_ring_open(&rd->rings[rd->ring_count], rd->src, (uint16_t)cpu,
+				   options, err);
 		if (r == -EINVAL)
 			continue;
 		if (r < 0)
@@ -359,7 +359,8 @@ int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
 	if (r == 0) {
 		r = kmes_wait_new(&rd->wait, rd->ring_count);
 		if (r < 0)
-			kmes_error_set(err, r, "cannot prepare waiting: %s", strerror(-r));
+			kmes_error_set(err, r, "cannot prepare waiting: %s",
+				       strerror(-r));
 	}
 	if (r < 0) {
 		kmes_reader_close(rd);

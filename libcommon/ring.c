@@ -23,8 +23,8 @@ static int ring_set_size(struct kmes_ring *ring, uint32_t size)
 
 	if (buf == MAP_FAILED)
 		return kmes_error_set(&ring->err, -ENOMEM,
-				      "cpu%u: no memory for an event of %u bytes", ring->cpu,
-				      size);
+				      "cpu%u: no memory for an event of %u bytes",
+				      ring->cpu, size);
 	if (ring->buf)
 		munmap(ring->buf, ring->size);
 	ring->pos += ring->off;

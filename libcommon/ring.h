@@ -45,8 +45,8 @@ struct kmes_ring {
 	bool has_loss; /* loss_first up to the head's sequence are lost */
 	bool has_note;
 	bool has_resize;
-	bool ended;	    /* replaced, and the source is gone: nothing more comes */
-	uint64_t last_seq;  /* of the head, or of the event before it */
+	bool ended;	   /* replaced, and the source is gone: nothing more comes */
+	uint64_t last_seq; /* of the head, or of the event before it */
 	uint64_t loss_first;
 	uint64_t skip_until; /* events below this position are passed over */
 	struct kmes_resize resize;
@@ -77,7 +77,8 @@ int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu
 void kmes_ring_close(struct kmes_ring *ring);
 
 /* As kmes_ring_open, for mapped KMES rings (ring_mapped.c). */
-int kmes_ring_open_mapped(struct kmes_ring *ring, const struct kmes_reader_options *options,
+int kmes_ring_open_mapped(struct kmes_ring *ring,
+			  const struct kmes_reader_options *options,
 			  struct kmes_error *err);
 
 /* Makes the head ready: 1; 0: nothing now; -errno with a sentence in ring->err. */

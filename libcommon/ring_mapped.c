@@ -11,8 +11,9 @@
 
 static void ring_note(struct kmes_ring *ring, const char *what, uint64_t pos)
 {
-	kmes_error_set(&ring->err, 0, "cpu%u: %s at position %llu; going on at the newest",
-		       ring->cpu, what, (unsigned long long)pos);
+	kmes_error_set(&ring->err, 0,
+		       "cpu%u: %s at position %llu; going on at the newest", ring->cpu,
+		       what, (unsigned long long)pos);
 	ring->has_note = true;
 }
 
@@ -61,10 +62,11 @@ static void ring_watch_tail(struct kmes_ring *ring, const struct kmes_ring_span 
 		ring->stuck_since_ns = now;
 		ring->stuck_noted = false;
 	} else if (!ring->stuck_noted && now - ring->stuck_since_ns >= STUCK_NS) {
-		kmes_error_set(&ring->err, 0,
-			       "cpu%u: tail position %llu stays ahead of write position %llu",
-			       ring->cpu, (unsigned long long)span->tail_pos,
-			       (unsigned long long)span->write_pos);
+		kmes_error_set(
+			&ring->err, 0,
+			"cpu%u: tail position %llu stays ahead of write position %llu",
+			ring->cpu, (unsigned long long)span->tail_pos,
+			(unsigned long long)span->write_pos);
 		ring->has_note = true;
 		ring->stuck_noted = true;
 	}
@@ -129,7 +131,8 @@ static int mapped_fill(struct kmes_ring *ring)
 		 * Order H, pairs with G: once this shows the replacement, the write_pos
 		 * that is loaded behind it is the last one [R0 R2].
 		 */
-		uint64_t generation = kmes_load_acquire(&ring->map.view.producer->generation);
+		uint64_t generation =
+			kmes_load_acquire(&ring->map.view.producer->generation);
 		int r;
 
 		if (kmes_ring_position(ring) >= ring->stop_pos)
@@ -167,7 +170,8 @@ static bool mapped_has_news(const struct kmes_ring *ring)
 
 	if (kmes_load_acquire(&page->write_pos) > kmes_ring_position(ring))
 		return true;
-	return !ring->ended && kmes_load_acquire(&page->generation) != ring->map.generation;
+	return !ring->ended &&
+	       kmes_load_acquire(&page->generation) != ring->map.generation;
 }
 
 static void mapped_close(struct kmes_ring *ring)
@@ -182,7 +186,8 @@ static const struct kmes_ring_ops mapped_ops = {
 	.close = mapped_close,
 };
 
-int kmes_ring_open_mapped(struct kmes_ring *ring, const struct kmes_reader_options *options,
+int kmes_ring_open_mapped(struct kmes_ring *ring,
+			  const struct kmes_reader_options *options,
 			  struct kmes_error *err)
 {
 	int r = kmes_mapping_open(&ring->map, ring->src, ring->cpu, err);

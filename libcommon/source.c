@@ -80,8 +80,9 @@ int kmes_source_open(struct kmes_source **out, const char *name, struct kmes_err
 	if (!strncmp(name, "tracefs", strcspn(name, ":")))
 		return kmes_error_set(err, -EOPNOTSUPP,
 				      "tracefs: built without libtraceevent");
-	return kmes_error_set(err, -EINVAL, "no such source (auto, native, dev[:PATH], "
-					    "sim[:SOCKET], tracefs[:EVENTS])");
+	return kmes_error_set(err, -EINVAL,
+			      "no such source (auto, native, dev[:PATH], "
+			      "sim[:SOCKET], tracefs[:EVENTS])");
 }
 
 void kmes_source_close(struct kmes_source *src)
@@ -157,7 +158,8 @@ int kmes_source_capacity(struct kmes_source *src, uint64_t *capacity,
 			 struct kmes_error *err)
 {
 	if (!src->ops->capacity)
-		return kmes_error_set(err, -EOPNOTSUPP, "%s: rings have no capacity to ask for",
+		return kmes_error_set(err, -EOPNOTSUPP,
+				      "%s: rings have no capacity to ask for",
 				      src->ops->name);
 	return src->ops->capacity(src, capacity, err);
 }

@@ -150,14 +150,14 @@ static int dev_counters(struct kmes_source *src, uint16_t cpu, struct kmes_count
 		const char *name;
 		uint64_t *value;
 	} files[] = {
-		{"generation", &c->generation},
-		{"capacity", &c->capacity},
-		{"emitted_events", (uint64_t *)&c->counts.emitted_events},
-		{"emitted_bytes", (uint64_t *)&c->counts.emitted_bytes},
-		{"overwritten_events", (uint64_t *)&c->counts.overwritten_events},
-		{"dropped_events", (uint64_t *)&c->counts.dropped_events},
-		{"corrupt_resyncs", (uint64_t *)&c->counts.corrupt_resyncs},
-		{"wakes", (uint64_t *)&c->counts.wakes},
+		{ "generation", &c->generation },
+		{ "capacity", &c->capacity },
+		{ "emitted_events", (uint64_t *)&c->counts.emitted_events },
+		{ "emitted_bytes", (uint64_t *)&c->counts.emitted_bytes },
+		{ "overwritten_events", (uint64_t *)&c->counts.overwritten_events },
+		{ "dropped_events", (uint64_t *)&c->counts.dropped_events },
+		{ "corrupt_resyncs", (uint64_t *)&c->counts.corrupt_resyncs },
+		{ "wakes", (uint64_t *)&c->counts.wakes },
 	};
 	unsigned int i;
 

@@ -49,8 +49,9 @@ int kmes_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 	map->fds[0] = fd;
 	if (capacity < KMES_PAGE_SIZE || capacity & (capacity - 1) ||
 	    capacity > KMES_CAPACITY_MAX)
-		return kmes_error_set(err, -EPROTO, "cpu%u: impossible ring capacity %llu",
-				      map->cpu, (unsigned long long)capacity);
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: impossible ring capacity %llu", map->cpu,
+				      (unsigned long long)capacity);
 	map->length = KMES_MAPPING_SIZE(capacity);
 	base = mmap(NULL, map->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
@@ -58,7 +59,8 @@ int kmes_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 
 		/* -EINVAL is said of slots without a ring alone. */
 		return kmes_error_set(err, e == EINVAL ? -EPROTO : -e,
-				      "cpu%u: cannot map ring: %s", map->cpu, strerror(e));
+				      "cpu%u: cannot map ring: %s", map->cpu,
+				      strerror(e));
 	}
 	map->base = base;
 	map->view.producer = (const struct kmes_producer_page *)base;
@@ -70,13 +72,14 @@ int kmes_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 
 int kmes_kernel_pin(int *pinned, int cpu)
 {
-	unsigned long mask[1024] = {0};
+	unsigned long mask[1024] = { 0 };
 
 	if (cpu < 0 || cpu == *pinned)
 		return 0;
 	if ((size_t)cpu >= sizeof(mask) * 8)
 		return -EINVAL;
-	mask[(size_t)cpu / (8 * sizeof(mask[0]))] |= 1ul << (size_t)cpu % (8 * sizeof(mask[0]));
+	mask[(size_t)cpu / (8 * sizeof(mask[0]))] |=
+		1ul << (size_t)cpu % (8 * sizeof(mask[0]));
 	if (sched_setaffinity(0, sizeof(mask), (const cpu_set_t *)mask) < 0)
 		return -errno;
 	*pinned = cpu;
@@ -102,6 +105,7 @@ int kmes_kernel_attach_error(struct kmes_source *src, uint16_t cpu, int error,
 {
 	if (error == -EINVAL)
 		return kmes_error_set(err, error, "cpu%u: no ring", cpu);
-	return kmes_error_set(err, error, "cpu%u: cannot attach: %s%s", cpu, strerror(-error),
+	return kmes_error_set(err, error, "cpu%u: cannot attach: %s%s", cpu,
+			      strerror(-error),
 			      error == -EPERM ? kmes_source_attach_hint(src) : "");
 }

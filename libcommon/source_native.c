@@ -29,9 +29,11 @@ static int native_open(struct kmes_source **out, const char *arg, struct kmes_er
 		return kmes_error_set(err, -EINVAL, "native: takes no argument");
 	r = native_attach_call(KMES_ATTACH_QUERY_SLOTS, &slots);
 	if (r == -ENOSYS)
-		return kmes_error_set(err, -ENOSYS, "this kernel has no KMES system calls");
+		return kmes_error_set(err, -ENOSYS,
+				      "this kernel has no KMES system calls");
 	if (r < 0)
-		return kmes_error_set(err, (int)r, "native: cannot ask for the slot count: %s%s",
+		return kmes_error_set(err, (int)r,
+				      "native: cannot ask for the slot count: %s%s",
 				      strerror((int)-r),
 				      r == -EPERM ? " (needs SeSecurityPrivilege)" : "");
 	n = calloc(1, sizeof(*n));

@@ -69,15 +69,15 @@ void kmes_wait_free(struct kmes_wait *w)
 static struct timespec deadline_in(int ms)
 {
 	uint64_t at = kmes_clock_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
-	struct timespec ts = {.tv_sec = (time_t)(at / 1000000000),
-			      .tv_nsec = (long)(at % 1000000000)};
+	struct timespec ts = { .tv_sec = (time_t)(at / 1000000000),
+			       .tv_nsec = (long)(at % 1000000000) };
 
 	return ts;
 }
 
 static void nap_ns(long ns)
 {
-	struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 
 	nanosleep(&ts, NULL);
 }
@@ -114,8 +114,8 @@ static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count
 		const uint32_t *word = &rings[i].map.view.producer->futex_counter;
 
 		/* Order M, pairs with L. Shared: keyed by the page, never private [N7]. */
-		kmes_wait_group_add(&w->groups[i / per_group], word, kmes_load_acquire(word),
-				    0);
+		kmes_wait_group_add(&w->groups[i / per_group], word,
+				    kmes_load_acquire(word), 0);
 	}
 	return disarm(rings, count);
 }
@@ -124,7 +124,7 @@ static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count
 static int sleep_plain(struct kmes_wait_group *g, int timeout_ms)
 {
 	if (g->len == 1) {
-		struct timespec ts = {.tv_sec = 0, .tv_nsec = timeout_ms * 1000000l};
+		struct timespec ts = { .tv_sec = 0, .tv_nsec = timeout_ms * 1000000l };
 
 		if (syscall(SYS_futex, (uintptr_t)g->vec[0].uaddr, FUTEX_WAIT,
 			    (uint32_t)g->vec[0].val, &ts, NULL, 0) == 0)
@@ -184,7 +184,8 @@ static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
 		fds[n].fd = rd->rings[i].fd;
 		fds[n++].events = POLLIN;
 	}
-	if ((timeout_ms || fds[0].fd >= 0 || watch_fd >= 0) && poll(fds, n, timeout_ms) > 0) {
+	if ((timeout_ms || fds[0].fd >= 0 || watch_fd >= 0) &&
+	    poll(fds, n, timeout_ms) > 0) {
 		if (fds[0].revents && !kmes_source_alive(rd->src))
 			rd->source_gone = true;
 		gone = (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;

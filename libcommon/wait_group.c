@@ -37,7 +37,8 @@ void kmes_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint32
 
 int kmes_wait_group_sleep(struct kmes_wait_group *g)
 {
-	long r = syscall(SYS_futex_waitv, g->vec, g->len, 0, &g->deadline, CLOCK_MONOTONIC);
+	long r = syscall(SYS_futex_waitv, g->vec, g->len, 0, &g->deadline,
+			 CLOCK_MONOTONIC);
 
 	if (r >= 0 || errno == EAGAIN || errno == EINTR)
 		return 1;
@@ -67,6 +68,7 @@ static void *group_main(void *arg)
 		}
 		last = round;
 		if (kmes_wait_group_sleep(g) == 1) {
+			/* not ring memory */
 			__atomic_fetch_add(g->bell, 1, __ATOMIC_RELEASE);
 			word_wake(g->bell);
 		}

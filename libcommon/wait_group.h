@@ -25,10 +25,10 @@ struct kmes_wait_group {
 	unsigned int len;
 	struct timespec deadline; /* CLOCK_MONOTONIC */
 	pthread_t thread;
-	uint32_t *bell;	  /* rung by the thread when it wakes */
-	uint32_t round;	  /* set by the caller: sleep for this round */
-	uint32_t cancel;  /* set by the caller: stop sleeping; in the thread's own vec */
-	uint32_t done;	  /* set by the thread: out of this round */
+	uint32_t *bell;	 /* rung by the thread when it wakes */
+	uint32_t round;	 /* set by the caller: sleep for this round */
+	uint32_t cancel; /* set by the caller: stop sleeping; in the thread's own vec */
+	uint32_t done;	 /* set by the thread: out of this round */
 	uint32_t stop;
 };
 

@@ -15,11 +15,11 @@ struct resize_opts {
 };
 
 static struct poptOption options[] = {
-	{"dry-run", 'n', POPT_ARG_NONE, NULL, 'n',
-	 "say what would be kept and lost, change nothing", NULL},
-	{"json", 'j', POPT_ARG_NONE, NULL, 'j', "print one JSON object", NULL},
-	{"timeout", '\0', POPT_ARG_STRING, NULL, 't',
-	 "give up waiting for the new rings after TIME (default 10s)", "TIME"},
+	{ "dry-run", 'n', POPT_ARG_NONE, NULL, 'n',
+	  "say what would be kept and lost, change nothing", NULL },
+	{ "json", 'j', POPT_ARG_NONE, NULL, 'j', "print one JSON object", NULL },
+	{ "timeout", '\0', POPT_ARG_STRING, NULL, 't',
+	  "give up waiting for the new rings after TIME (default 10s)", "TIME" },
 	CLI_SOURCE_OPTIONS,
 	CLI_HELP_OPTIONS,
 	POPT_TABLEEND,
@@ -31,13 +31,15 @@ static uint64_t parse_capacity(struct cli *cli, const char *text)
 	uint64_t size = cli_size(cli, text), below = KMES_CAPACITY_MIN;
 	char what[160];
 
-	if (size >= KMES_CAPACITY_MIN && size <= KMES_CAPACITY_MAX && !(size & (size - 1)))
+	if (size >= KMES_CAPACITY_MIN && size <= KMES_CAPACITY_MAX &&
+	    !(size & (size - 1)))
 		return size;
 	while (below * 2 < size && below * 2 < KMES_CAPACITY_MAX)
 		below *= 2;
-	snprintf(what, sizeof(what),
-		 "SIZE must be a power of two from 64K to 256M; the nearest are %llu and %llu",
-		 (unsigned long long)below, (unsigned long long)below * 2);
+	snprintf(
+		what, sizeof(what),
+		"SIZE must be a power of two from 64K to 256M; the nearest are %llu and %llu",
+		(unsigned long long)below, (unsigned long long)below * 2);
 	cli_usage_error(what, text);
 }
 
@@ -70,7 +72,7 @@ static void parse(struct resize_opts *opts, struct cli *cli)
 /* Until every ring was replaced: 0, -ETIMEDOUT or -EINTR when a signal asks to stop. */
 static int wait_replaced(struct resize_rings *rings, uint64_t timeout_ns)
 {
-	const struct timespec step = {.tv_nsec = 1000000};
+	const struct timespec step = { .tv_nsec = 1000000 };
 	struct timespec now;
 	uint64_t start, passed = 0;
 
@@ -83,16 +85,18 @@ static int wait_replaced(struct resize_rings *rings, uint64_t timeout_ns)
 			return -ETIMEDOUT;
 		nanosleep(&step, NULL);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		passed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - start;
+		passed =
+			(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - start;
 	}
 	return 0;
 }
 
 /* Replaces the rings and reports it: 0 or -errno with a sentence. */
-static int resize(const struct resize_opts *opts, struct kmes_source *src, uint64_t capacity,
-		  struct resize_rings *rings, struct cli_out *out, struct kmes_error *err)
+static int resize(const struct resize_opts *opts, struct kmes_source *src,
+		  uint64_t capacity, struct resize_rings *rings, struct cli_out *out,
+		  struct kmes_error *err)
 {
-	struct resize_change change = {rings, capacity, opts->capacity, opts->dry_run};
+	struct resize_change change = { rings, capacity, opts->capacity, opts->dry_run };
 	int r;
 
 	if (change.old_capacity == opts->capacity) {
@@ -107,7 +111,8 @@ static int resize(const struct resize_opts *opts, struct kmes_source *src, uint6
 			return r;
 		r = wait_replaced(rings, opts->timeout_ns);
 		if (r < 0)
-			return kmes_error_set(err, r, "%u of %u rings were not replaced in time",
+			return kmes_error_set(err, r,
+					      "%u of %u rings were not replaced in time",
 					      resize_pending(rings), rings->count);
 	}
 	r = resize_count(rings, opts->capacity, err);
@@ -117,10 +122,10 @@ static int resize(const struct resize_opts *opts, struct kmes_source *src, uint6
 }
 
 /* All there is to do with an open source: 0 or -errno with a sentence. */
-static int run(const struct resize_opts *opts, struct kmes_source *src, struct cli_out *out,
-	       struct kmes_error *err)
+static int run(const struct resize_opts *opts, struct kmes_source *src,
+	       struct cli_out *out, struct kmes_error *err)
 {
-	struct resize_rings rings = {0};
+	struct resize_rings rings = { 0 };
 	uint64_t capacity;
 	int r = kmes_source_capacity(src, &capacity, err);
 
@@ -136,8 +141,8 @@ static int run(const struct resize_opts *opts, struct kmes_source *src, struct c
 
 int main(int argc, char **argv)
 {
-	struct resize_opts opts = {.timeout_ns = 10000000000, .format = &resize_text};
-	struct kmes_error err = {.text = ""};
+	struct resize_opts opts = { .timeout_ns = 10000000000, .format = &resize_text };
+	struct kmes_error err = { .text = "" };
 	struct kmes_source *src;
 	struct cli_out out;
 	struct cli cli;

@@ -29,9 +29,9 @@ static void text_change(struct cli_out *out, const struct resize_change *change)
 		const struct resize_ring *r = &change->rings->ring[i];
 
 		if (change->forecast)
-			say(out, "cpu%u: %llu -> %llu, would keep %llu of %llu events\n", r->cpu,
-			    (ull)r->map.view.capacity, (ull)change->capacity, (ull)r->kept,
-			    (ull)r->before);
+			say(out, "cpu%u: %llu -> %llu, would keep %llu of %llu events\n",
+			    r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
+			    (ull)r->kept, (ull)r->before);
 		else
 			say(out,
 			    "cpu%u: %llu -> %llu, generation %llu -> %llu, kept %llu of %llu "
@@ -69,8 +69,9 @@ static void json_change(struct cli_out *out, const struct resize_change *change)
 	for (i = 0; i < change->rings->count; i++) {
 		const struct resize_ring *r = &change->rings->ring[i];
 
-		say(out, "%s{\"cpu\":%u,\"generation\":[%llu,%llu],\"before\":%llu,"
-			 "\"kept\":%llu,\"lost\":%llu}",
+		say(out,
+		    "%s{\"cpu\":%u,\"generation\":[%llu,%llu],\"before\":%llu,"
+		    "\"kept\":%llu,\"lost\":%llu}",
 		    i ? "," : "", r->cpu, (ull)r->old_generation, (ull)r->new_generation,
 		    (ull)r->before, (ull)r->kept, (ull)(r->before - r->kept));
 	}
@@ -83,11 +84,12 @@ static void json_state(struct cli_out *out, const struct resize_rings *rings,
 {
 	unsigned int i;
 
-	say(out, "{\"capacity\":%llu,\"min\":%llu,\"max\":%llu,\"rings\":[", (ull)capacity,
-	    KMES_CAPACITY_MIN, KMES_CAPACITY_MAX);
+	say(out, "{\"capacity\":%llu,\"min\":%llu,\"max\":%llu,\"rings\":[",
+	    (ull)capacity, KMES_CAPACITY_MIN, KMES_CAPACITY_MAX);
 	for (i = 0; i < rings->count; i++)
-		say(out, "%s{\"cpu\":%u,\"capacity\":%llu,\"generation\":%llu}", i ? "," : "",
-		    rings->ring[i].cpu, (ull)rings->ring[i].map.view.capacity,
+		say(out, "%s{\"cpu\":%u,\"capacity\":%llu,\"generation\":%llu}",
+		    i ? "," : "", rings->ring[i].cpu,
+		    (ull)rings->ring[i].map.view.capacity,
 		    (ull)rings->ring[i].new_generation);
 	say(out, "]}\n");
 }

@@ -104,8 +104,8 @@ static int count_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf,
 	if (pos == end || end == 0)
 		return 0;
 corrupt:
-	return kmes_error_set(err, -EPROTO, "cpu%u: not an event at position %llu", ring->cpu,
-			      (unsigned long long)pos);
+	return kmes_error_set(err, -EPROTO, "cpu%u: not an event at position %llu",
+			      ring->cpu, (unsigned long long)pos);
 }
 
 int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_error *err)

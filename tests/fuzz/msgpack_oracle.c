@@ -283,8 +283,8 @@ static void put_contents(struct input *in, uint32_t len)
 /* The bytes of number that forms 0xc0 to 0xdf have, from the format's own table. */
 static void put_scalar(struct input *in)
 {
-	static const uint8_t plain[] = { 0xc0, 0xc2, 0xc3, 0xca, 0xcb, 0xcc, 0xcd, 0xce,
-					 0xcf, 0xd0, 0xd1, 0xd2, 0xd3 };
+	static const uint8_t plain[] = { 0xc0, 0xc2, 0xc3, 0xca, 0xcb, 0xcc, 0xcd,
+					 0xce, 0xcf, 0xd0, 0xd1, 0xd2, 0xd3 };
 	static const uint8_t plain_size[] = { 0, 0, 0, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8 };
 	uint32_t r = below(64), i, len;
 
