@@ -10,6 +10,8 @@
 #include "cli.h"
 #include "options.h"
 
+#define READY_FD 3
+
 /* In the parent: until the child is ready or gone. */
 static _Noreturn void wait_for(pid_t child, int ready_fd)
 {
@@ -41,9 +43,11 @@ int sim_daemon_start(void)
 		close(ends[1]);
 		wait_for(child, ends[0]);
 	}
-	close(ends[0]);
+	/* What the caller had open besides is nothing to keep for as long as we run. */
+	dup2(ends[1], READY_FD);
+	close_range(READY_FD + 1, ~0u, 0);
 	setsid();
-	return ends[1];
+	return READY_FD;
 }
 
 void sim_daemon_ready(int ready_fd)

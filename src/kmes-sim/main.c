@@ -2,11 +2,11 @@
 /* main.c - kmes-sim: KMES in user space, for machines without the module. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -91,6 +91,8 @@ static int run(const struct sim_options *options, int ready_fd)
 		cli_no_memory();
 	cli_stop_catch();
 	cli_stop_on(SIGHUP);
+	/* A file that may not be that large is an error to us, not the end. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (sim_open(sim, options) == 0) {
 		r = tell_ready(sim);
 		if (r == -EPIPE)

@@ -34,8 +34,7 @@ static const struct poptOption table[] = {
 	{ "socket", 0, POPT_ARG_STRING, NULL, OPT_SOCKET, "listen on PATH", "PATH" },
 	{ "slots", 0, POPT_ARG_STRING, NULL, OPT_SLOTS,
 	  "N slots (default: one for each CPU of this machine)", "N" },
-	{ "holes", 0, POPT_ARG_STRING, NULL, OPT_HOLES,
-	  "slots without a ring; repeatable", "CPUS" },
+	{ "holes", 0, POPT_ARG_STRING, NULL, OPT_HOLES, "slots without a ring", "CPUS" },
 	{ "capacity", 0, POPT_ARG_STRING, NULL, OPT_CAPACITY,
 	  "of each ring, a power of two from 64K to 256M (default 4M)", "SIZE" },
 	{ "demo", 0, POPT_ARG_NONE, NULL, OPT_DEMO, "send a mix of audit-like events",
@@ -71,8 +70,17 @@ static uint64_t size_within(struct cli *cli, const char *text, uint64_t min, uin
 
 	if (size >= min && size <= max && !(power_of_two && (size & (size - 1))))
 		return size;
-	snprintf(what, sizeof(what), "%s must be %s", cli->value, rule);
+	snprintf(what, sizeof(what), "%s: not %s", cli->value, rule);
 	cli_usage_error(what, text);
+}
+
+static uint32_t load_within(struct cli *cli, const char *text)
+{
+	uint64_t rate = cli_rate(cli, text);
+
+	if (rate > LOAD_MAX)
+		cli_usage_error("--load: more than 100000000 a second", text);
+	return (uint32_t)rate;
 }
 
 static void take_deny(struct sim_options *options, const char *text)
@@ -88,7 +96,7 @@ static void take_deny(struct sim_options *options, const char *text)
 		else if (len == strlen("emit") && !strncmp(word, "emit", len))
 			options->deny_emit = true;
 		else
-			cli_usage_error("--deny takes attach, emit or attach,emit", text);
+			cli_usage_error("--deny: not attach, emit or attach,emit", text);
 		if (!word[len])
 			return;
 		word += len + 1;
@@ -97,12 +105,14 @@ static void take_deny(struct sim_options *options, const char *text)
 
 static void take_holes(struct cli_cpus *holes, const char *text)
 {
-	int r = cli_parse_cpus(holes, text);
+	int r;
 
+	cli_cpus_fini(holes);
+	r = cli_parse_cpus(holes, text);
 	if (r == -ENOMEM)
 		cli_no_memory();
 	if (r < 0)
-		cli_usage_error("--holes is not a list of CPUs such as 0,2-5", text);
+		cli_usage_error("--holes: not a list of CPUs such as 0,2-5", text);
 }
 
 /* Holes must be slots; a simulator without any ring is no mistake, but cannot be loaded. */
@@ -116,7 +126,7 @@ static void check_holes(struct sim_options *options, const struct cli_cpus *hole
 		if (holes->ranges[i].last < options->slots)
 			continue;
 		snprintf(text, sizeof(text), "%u", holes->ranges[i].last);
-		cli_usage_error("--holes names a slot that there is not", text);
+		cli_usage_error("--holes: no such slot", text);
 	}
 	options->holes = holes->set;
 	for (cpu = 0; cpu < options->slots; cpu++)
@@ -143,9 +153,7 @@ static void take_option(struct sim_options *o, struct cli *cli, int option,
 		o->demo = true;
 		break;
 	case OPT_LOAD:
-		o->load = cli_rate(cli, text) <= LOAD_MAX ? cli_rate(cli, text) : 0;
-		if (!o->load)
-			cli_usage_error("--load is at most 100000000 a second", text);
+		o->load = load_within(cli, text);
 		break;
 	case OPT_RATE:
 		o->max_emit_rate = cli_number(cli, text, KMES_RATE_MIN, KMES_RATE_MAX);
@@ -203,7 +211,7 @@ void sim_options_parse(struct sim_options *options, int argc, char **argv)
 	check_holes(options, &holes);
 	cli_cpus_fini(&holes);
 	if (options->socket && !*options->socket)
-		cli_usage_error("--socket is empty", "");
+		cli_usage_error("--socket: empty", "");
 	if (action)
 		exit(sim_poke(options->socket, action));
 	options->socket = options->socket ? strdup(options->socket) : NULL;

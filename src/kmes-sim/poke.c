@@ -86,7 +86,7 @@ int sim_poke(const char *socket, const char *action)
 	int r;
 
 	if (parse(&poke, action) < 0)
-		cli_usage_error("--test does not know how to", action);
+		cli_usage_error("--test: no such action", action);
 	if (kmes_sim_connect(&client, socket, &err) < 0) {
 		cli_error("%s", err.text);
 		return CLI_FAILED;

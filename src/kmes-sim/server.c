@@ -276,16 +276,18 @@ static int wait_for_events(struct sim *sim, struct epoll_event *events)
 int sim_server_run(struct sim *sim)
 {
 	struct epoll_event events[EVENTS];
+	bool was_full;
 	int i, n;
 
 	while (!cli_stop_signal()) {
+		was_full = sim->is_full;
 		n = wait_for_events(sim, events);
 		for (i = 0; i < n; i++) {
 			struct sim_watch *watch = events[i].data.ptr;
 
 			watch->ready(sim, watch);
 		}
-		if (sim->is_full && sim_server_watch(sim, &sim->listener) == 0)
+		if (was_full && sim_server_watch(sim, &sim->listener) == 0)
 			sim->is_full = false;
 	}
 	return 0;
