@@ -62,6 +62,12 @@ ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wa
 OBJS_kmes-dump := \
 
 OBJS_kmes-emit := \
+	build \
+	input \
+	json \
+	main \
+	sender \
+	tags \
 
 OBJS_kmes-resize := \
 	main \

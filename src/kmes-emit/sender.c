@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* sender.c - events on their way to the source: batches, pace, the rate limit. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "emit.h"
+
+/* A batch is sent when so much has come together. */
+#define BATCH_BYTES (1u << 20)
+
+/* An event in the making: the largest there is, spelled in base64 until it is complete. */
+#define EVENT_ROOM (6u << 20)
+
+/* While the rate limit is used up: at the lowest limit one more event by then. */
+#define NAP_NS 10000000
+
+/* Behind the pace by more than this, the pace begins anew. */
+#define PACE_SLACK_NS 100000000
+
+#define NS_PER_S 1000000000u
+
+int sender_init(struct sender *s)
+{
+	uint32_t size = BATCH_BYTES + EVENT_ROOM;
+	void *buf = malloc(size);
+
+	s->out = kmes_pack_begin(buf, size);
+	s->step = s->batch;
+	return buf ? 0 : -ENOMEM;
+}
+
+void sender_fini(struct sender *s)
+{
+	free(s->out.buf);
+}
+
+struct kmes_pack *sender_room(struct sender *s)
+{
+	s->out.size = s->out.len + EVENT_ROOM;
+	return &s->out;
+}
+
+int sender_add(struct sender *s, const struct place *place, uint64_t line)
+{
+	s->places[s->count] = *place;
+	s->lines[s->count++] = line;
+	if (s->count == s->batch || s->out.len >= BATCH_BYTES)
+		return sender_flush(s);
+	return 0;
+}
+
+void sender_refuse(struct sender *s, uint64_t line, const char *reason)
+{
+	s->has_refused = true;
+	if (s->input)
+		cli_error("%s: line %llu: %s", s->input, (unsigned long long)line,
+			  reason);
+	else
+		cli_error("%s", reason);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+	struct timespec until = { .tv_sec = (time_t)(ns / NS_PER_S),
+				  .tv_nsec = (long)(ns % NS_PER_S) };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* When the event after `paced` others is due. */
+static uint64_t due_ns(const struct sender *s)
+{
+	return s->start_ns + (uint64_t)((unsigned __int128)s->paced * NS_PER_S / s->rate);
+}
+
+/*
+ * Waits until the pace lets an event go; returns how many may go at once, at most `wanted`.
+ * When a stop is asked for, what was read goes at once, and repeats do not go at all: 0.
+ */
+static uint32_t pace_wait(struct sender *s, uint32_t wanted)
+{
+	uint64_t now = now_ns(), due;
+	unsigned __int128 ready;
+
+	if (!s->rate)
+		return wanted;
+	if (!s->start_ns || now > due_ns(s) + PACE_SLACK_NS) {
+		s->start_ns = now;
+		s->paced = 0;
+	}
+	for (due = due_ns(s); now < due; now = now_ns()) {
+		if (cli_stop_signal())
+			return s->input ? wanted : 0;
+		sleep_until(due);
+	}
+	ready = (unsigned __int128)(now - s->start_ns) * s->rate / NS_PER_S + 1 -
+		s->paced;
+	return ready < wanted ? (uint32_t)ready : wanted;
+}
+
+static void list_records(const struct sender *s, struct kmes_record *records)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->count; i++)
+		records[i] = (struct kmes_record){
+			.type = s->out.buf + s->places[i].type,
+			.payload = s->out.buf + s->places[i].payload,
+			.payload_len = s->places[i].payload_len,
+			.type_len = s->places[i].type_len,
+		};
+}
+
+/* The source refuses this event for what it is; NULL: the others will fare no better. */
+static const char *refusal(int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return "refused: nested too deep for the source, or the type is not UTF-8";
+	case -ENOSPC:
+		return "refused: larger than an event may be at this source";
+	case -ENOMEM:
+	case -EFAULT:
+		return "refused: the source has no memory for it";
+	default:
+		return NULL;
+	}
+}
+
+static void say_failed(const struct sender *s, int error)
+{
+	const char *name = kmes_source_name(s->src);
+
+	if (error == -EPERM || error == -EACCES)
+		cli_error("%s: not allowed to emit: %s (needs %s)", name,
+			  strerror(-error),
+			  strcmp(name, "native") == 0 ? "SeAuditPrivilege"
+						      : "CAP_AUDIT_WRITE");
+	else if (error == -EOPNOTSUPP)
+		cli_error("%s: events cannot be emitted to this source", name);
+	else if (!kmes_source_alive(s->src))
+		cli_error("%s: the source ended", name);
+	else
+		cli_error("%s: cannot emit: %s", name, strerror(-error));
+}
+
+static void say_stopped(const struct sender *s, uint32_t done)
+{
+	if (s->input)
+		cli_error("%s: stopped before line %llu", s->input,
+			  (unsigned long long)s->lines[done]);
+	else
+		cli_error("stopped: %llu events were not emitted",
+			  (unsigned long long)(s->count - done + s->later));
+}
+
+/* One step: `count` events from `records` on; how many went, and the error behind them. */
+static int send_some(struct sender *s, const struct kmes_record *records, uint32_t count,
+		     uint32_t *sent)
+{
+	int r;
+
+	if (count > 1)
+		return kmes_source_emit_batch(s->src, s->cpu, records, count, sent);
+	r = kmes_source_emit(s->src, s->cpu, records);
+	*sent = r == 0;
+	return r;
+}
+
+/*
+ * The rate limit takes a batch whole or not at all, so after a refusal try half of it; and
+ * more again when it goes.
+ */
+static void adapt_step(struct sender *s, int result)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	if (result == -EAGAIN) {
+		s->step = s->step > 1 ? s->step / 2 : 1;
+		nanosleep(&nap, NULL);
+	} else {
+		s->step = s->step < s->batch / 2 ? s->step * 2 : s->batch;
+	}
+}
+
+/* Sends what waits; -errno: the event behind `*done` cannot be sent, and none after it. */
+static int send_all(struct sender *s, const struct kmes_record *records, uint32_t *done)
+{
+	uint32_t count, sent;
+	int r;
+
+	while (*done < s->count) {
+		count = s->count - *done < s->step ? s->count - *done : s->step;
+		count = pace_wait(s, count);
+		if (!count)
+			return -EINTR;
+		r = send_some(s, records + *done, count, &sent);
+		*done += sent;
+		s->paced += sent;
+		adapt_step(s, r);
+		if (r == -EAGAIN && cli_stop_signal())
+			return -EINTR;
+		if (r == 0 || r == -EAGAIN)
+			continue;
+		if (!refusal(r))
+			return r;
+		sender_refuse(s, s->lines[(*done)++], refusal(r));
+		if (!s->input) /* they are all the same */
+			return 0;
+	}
+	return 0;
+}
+
+int sender_flush(struct sender *s)
+{
+	struct kmes_record records[KMES_BATCH_MAX];
+	uint32_t done = 0;
+	int r;
+
+	if (s->is_over)
+		return -EINTR;
+	list_records(s, records);
+	r = send_all(s, records, &done);
+	s->is_over = r < 0;
+	if (r == -EINTR)
+		say_stopped(s, done);
+	else if (r < 0)
+		say_failed(s, r);
+	s->count = 0;
+	s->out.len = 0;
+	return r;
+}
+
+int sender_repeat(struct sender *s, uint64_t times)
+{
+	uint32_t i, len = s->out.len;
+	int r;
+
+	for (i = 1; i < s->batch; i++) {
+		s->places[i] = s->places[0];
+		s->lines[i] = s->lines[0];
+	}
+	while (times && !s->has_refused) {
+		s->count = times < s->batch ? (uint32_t)times : s->batch;
+		times -= s->count;
+		s->later = times;
+		if (cli_stop_signal()) {
+			say_stopped(s, 0);
+			return -EINTR;
+		}
+		r = sender_flush(s);
+		if (r < 0)
+			return r;
+		s->out.len = len;
+	}
+	return 0;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* tags.c - what JSON cannot say is printed as {"$bin": ..} and its kind; back again. */
+#include <errno.h>
+#include <string.h>
+
+#include "emit.h"
+#include "kmes_msgpack.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char *const names[] = {
+	[TAG_BIN] = "$bin",   [TAG_EXT] = "$ext",   [TAG_SID] = "$sid",
+	[TAG_GUID] = "$guid", [TAG_TIME] = "$time", [TAG_RAW] = "$raw",
+};
+
+/* MessagePack's own extension for points in time. */
+#define EXT_TIME (-1)
+
+enum tag tag_find(const char *key, size_t len)
+{
+	size_t i;
+
+	for (i = TAG_NONE + 1; i < COUNT(names); i++)
+		if (strlen(names[i]) == len && memcmp(names[i], key, len) == 0)
+			return (enum tag)i;
+	return TAG_NONE;
+}
+
+/* ---- base64 ---- */
+
+static int base64_digit(uint8_t c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Bytes that the text decodes to; -EINVAL unless its length and padding are right. */
+static int64_t base64_size(const uint8_t *text, uint32_t len)
+{
+	uint32_t padding = 0;
+
+	if (len % 4)
+		return -EINVAL;
+	while (padding < 2 && padding < len && text[len - 1 - padding] == '=')
+		padding++;
+	return (int64_t)len / 4 * 3 - padding;
+}
+
+/* `to` may be the memory of `text`, at or before it. */
+static int base64_decode(uint8_t *to, const uint8_t *text, uint32_t size)
+{
+	uint32_t bits = 0, have = 0;
+	int digit;
+
+	while (size) {
+		digit = base64_digit(*text++);
+		if (digit < 0)
+			return -EINVAL;
+		bits = bits << 6 | (uint32_t)digit;
+		have += 6;
+		if (have >= 8) {
+			have -= 8;
+			*to++ = (uint8_t)(bits >> have);
+			size--;
+		}
+	}
+	/* one digit may be left that only fills up, and fills up with zeros */
+	return bits & ((1u << have) - 1) ? -EINVAL : 0;
+}
+
+/* ---- the values ---- */
+
+/* Goes back to `start`; the bytes behind it stay readable until they are overwritten. */
+static void rewind_to(struct kmes_pack *out, uint32_t start)
+{
+	out->len = start;
+}
+
+/* The head of a binary or extension value, then what the base64 text holds. */
+static int put_base64(struct kmes_pack *out, uint32_t start, bool is_ext, int8_t type,
+		      const struct kmes_mp_token *text)
+{
+	int64_t size = base64_size(text->data, text->len);
+	uint32_t len = (uint32_t)size;
+	uint8_t type_byte = (uint8_t)type;
+
+	if (size < 0)
+		return -EINVAL;
+	rewind_to(out, start);
+	if (!is_ext) {
+		kmes_pack_form(out,
+			       len <= 0xFF     ? 0xc4
+			       : len <= 0xFFFF ? 0xc5
+					       : 0xc6,
+			       len,
+			       len <= 0xFF     ? 1
+			       : len <= 0xFFFF ? 2
+					       : 4);
+	} else {
+		if (len && len <= 16 && !(len & (len - 1)))
+			kmes_pack_form(out, (uint8_t)(0xd4 + __builtin_ctz(len)), 0, 0);
+		else
+			kmes_pack_form(out,
+				       len <= 0xFF     ? 0xc7
+				       : len <= 0xFFFF ? 0xc8
+						       : 0xc9,
+				       len,
+				       len <= 0xFF     ? 1
+				       : len <= 0xFFFF ? 2
+						       : 4);
+		kmes_pack_bytes(out, &type_byte, 1);
+	}
+	/* the text is longer than what it holds and stands further on: there is room */
+	if (base64_decode(out->buf + out->len, text->data, len) < 0)
+		return -EINVAL;
+	out->len += len;
+	return 0;
+}
+
+static int resolve_ext(struct kmes_pack *out, uint32_t start, const uint8_t *pos)
+{
+	const uint8_t *end = out->buf + out->len;
+	struct kmes_mp_token list, type, text;
+
+	if (kmes_mp_next(&pos, end, &list) || list.type != KMES_MP_ARRAY ||
+	    list.count != 2 || kmes_mp_next(&pos, end, &type) ||
+	    kmes_mp_next(&pos, end, &text) || text.type != KMES_MP_STR)
+		return -EINVAL;
+	if (!(type.type == KMES_MP_UINT && type.value.u <= 127) &&
+	    !(type.type == KMES_MP_INT && type.value.i >= -128))
+		return -EINVAL;
+	return put_base64(out, start, true, (int8_t)type.value.i, &text);
+}
+
+/* Digits, at least one, as a number of `max` at most. */
+static int take_number(const char **text, const char *end, uint64_t max, uint64_t *number)
+{
+	const char *p = *text;
+
+	for (*number = 0; p < end && *p >= '0' && *p <= '9'; p++) {
+		*number = *number * 10 + (uint64_t)(*p - '0');
+		if (*number > max)
+			return -EINVAL;
+	}
+	if (p == *text)
+		return -EINVAL;
+	*text = p;
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The authority of a SID: decimal below 2^32, else 0x and twelve hex digits. */
+static int take_authority(const char **text, const char *end, uint64_t *authority)
+{
+	const char *p = *text;
+	int i, digit;
+
+	if (end - p < 14 || p[0] != '0' || (p[1] != 'x' && p[1] != 'X'))
+		return take_number(text, end, UINT32_MAX, authority);
+	*authority = 0;
+	for (i = 2; i < 14; i++) {
+		digit = hex_digit(p[i]);
+		if (digit < 0)
+			return -EINVAL;
+		*authority = *authority << 4 | (uint64_t)digit;
+	}
+	*text = p + 14;
+	return 0;
+}
+
+#define SID_PARTS_MAX 15
+
+/* S-1-AUTHORITY-PART-PART... */
+static int resolve_sid(struct kmes_pack *out, uint32_t start, const char *text,
+		       const char *end)
+{
+	uint8_t sid[8 + 4 * SID_PARTS_MAX] = { 1 };
+	uint64_t number;
+	uint32_t size = 8;
+	int i;
+
+	if (end - text < 4 || memcmp(text, "S-1-", 4) != 0)
+		return -EINVAL;
+	text += 4;
+	if (take_authority(&text, end, &number) < 0)
+		return -EINVAL;
+	for (i = 0; i < 6; i++)
+		sid[2 + i] = (uint8_t)(number >> (40 - 8 * i));
+	while (text < end) {
+		if (*text++ != '-' || sid[1] == SID_PARTS_MAX ||
+		    take_number(&text, end, UINT32_MAX, &number) < 0)
+			return -EINVAL;
+		sid[1]++;
+		for (i = 0; i < 4; i++)
+			sid[size++] = (uint8_t)(number >> 8 * i);
+	}
+	rewind_to(out, start);
+	kmes_pack_bin(out, sid, size);
+	return 0;
+}
+
+/* xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx, the first three fields little-endian. */
+static int resolve_guid(struct kmes_pack *out, uint32_t start, const char *text,
+			const char *end)
+{
+	static const uint8_t order[16] = { 3, 2, 1,  0,	 5,  4,	 7,  6,
+					   8, 9, 10, 11, 12, 13, 14, 15 };
+	uint8_t guid[16];
+	int i, high, low;
+
+	if (end - text != 36)
+		return -EINVAL;
+	for (i = 0; i < 16; i++) {
+		if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
+			return -EINVAL;
+		high = hex_digit(*text++);
+		low = hex_digit(*text++);
+		if (high < 0 || low < 0)
+			return -EINVAL;
+		guid[order[i]] = (uint8_t)(high << 4 | low);
+	}
+	rewind_to(out, start);
+	kmes_pack_bin(out, guid, 16);
+	return 0;
+}
+
+/* `count` digits as a number of `min` to `max`. */
+static int take_digits(const char **text, const char *end, int count, int min, int max,
+		       int *number)
+{
+	int i;
+
+	if (end - *text < count)
+		return -EINVAL;
+	for (*number = 0, i = 0; i < count; i++) {
+		char c = *(*text)++;
+
+		if (c < '0' || c > '9')
+			return -EINVAL;
+		*number = *number * 10 + (c - '0');
+	}
+	return *number < min || *number > max ? -EINVAL : 0;
+}
+
+static int take_char(const char **text, const char *end, char c)
+{
+	return *text < end && *(*text)++ == c ? 0 : -EINVAL;
+}
+
+/* Days from 1970-01-01, in the Gregorian calendar. */
+static int64_t days_of(int year, int month, int day)
+{
+	static const int before[] = { 0,   31,	59,  90,  120, 151,
+				      181, 212, 243, 273, 304, 334 };
+	bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+	int64_t y = year - 1;
+	int64_t days = 365 * y + y / 4 - y / 100 + y / 400;
+
+	if (year == 0) /* a leap year, and / rounds the wrong way */
+		days = -366;
+	return days - 719162 + before[month - 1] + (is_leap && month > 2) + day - 1;
+}
+
+static int days_in(int year, int month)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+	return days[month - 1] + (is_leap && month == 2);
+}
+
+/* YYYY-MM-DDTHH:MM:SS[.f]Z, up to nine digits of f. */
+static int parse_time(const char *text, const char *end, int64_t *seconds, uint32_t *ns)
+{
+	uint32_t unit = 100000000;
+	int year, month, day, hour, minute, second;
+
+	if (take_digits(&text, end, 4, 0, 9999, &year) || take_char(&text, end, '-') ||
+	    take_digits(&text, end, 2, 1, 12, &month) || take_char(&text, end, '-') ||
+	    take_digits(&text, end, 2, 1, days_in(year, month), &day) ||
+	    take_char(&text, end, 'T') || take_digits(&text, end, 2, 0, 23, &hour) ||
+	    take_char(&text, end, ':') || take_digits(&text, end, 2, 0, 59, &minute) ||
+	    take_char(&text, end, ':') || take_digits(&text, end, 2, 0, 59, &second))
+		return -EINVAL;
+	*ns = 0;
+	if (text < end && *text == '.') {
+		if (++text == end || *text < '0' || *text > '9')
+			return -EINVAL;
+		for (; text < end && *text >= '0' && *text <= '9'; text++, unit /= 10) {
+			if (!unit)
+				return -EINVAL;
+			*ns += (uint32_t)(*text - '0') * unit;
+		}
+	}
+	*seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+	return take_char(&text, end, 'Z') || text != end ? -EINVAL : 0;
+}
+
+/* A timestamp in the shortest of its three forms. */
+static int resolve_time(struct kmes_pack *out, uint32_t start, const char *text,
+			const char *end)
+{
+	int64_t seconds;
+	uint32_t ns;
+
+	if (parse_time(text, end, &seconds, &ns) < 0)
+		return -EINVAL;
+	rewind_to(out, start);
+	if (seconds >= 0 && seconds <= UINT32_MAX && !ns) {
+		kmes_pack_form(out, 0xd6, (uint8_t)EXT_TIME, 1);
+		kmes_pack_form(out, (uint8_t)(seconds >> 24), (uint64_t)seconds, 3);
+	} else if (seconds >= 0 && seconds < INT64_C(1) << 34) {
+		uint64_t both = (uint64_t)ns << 34 | (uint64_t)seconds;
+
+		kmes_pack_form(out, 0xd7, (uint8_t)EXT_TIME, 1);
+		kmes_pack_form(out, (uint8_t)(both >> 56), both, 7);
+	} else {
+		kmes_pack_form(out, 0xc7, 12 << 8 | (uint8_t)EXT_TIME, 2);
+		kmes_pack_form(out, (uint8_t)(ns >> 24), ns, 3);
+		kmes_pack_form(out, (uint8_t)((uint64_t)seconds >> 56), (uint64_t)seconds,
+			       7);
+	}
+	return 0;
+}
+
+static int resolve_text(struct kmes_pack *out, uint32_t start, enum tag tag,
+			const struct kmes_mp_token *text)
+{
+	const char *from = (const char *)text->data;
+	const char *end = from + text->len;
+
+	switch (tag) {
+	case TAG_BIN:
+		return put_base64(out, start, false, 0, text);
+	case TAG_SID:
+		return resolve_sid(out, start, from, end);
+	case TAG_GUID:
+		return resolve_guid(out, start, from, end);
+	case TAG_TIME:
+		return resolve_time(out, start, from, end);
+	default:
+		return -EINVAL;
+	}
+}
+
+int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag tag,
+		struct reason *why)
+{
+	static const char *const wanted[] = {
+		[TAG_BIN] = "base64",
+		[TAG_EXT] = "[type, base64] with a type from -128 to 127",
+		[TAG_SID] = "a SID such as S-1-5-18",
+		[TAG_GUID] = "a GUID",
+		[TAG_TIME] = "a time such as 2026-11-29T20:21:22.5Z",
+	};
+	const uint8_t *pos = out->buf + value;
+	struct kmes_mp_token text;
+	int r = -EINVAL;
+
+	if (out->cut)
+		return 0; /* said later on */
+	if (tag == TAG_RAW)
+		return reason_set(why, "$raw is no MessagePack and cannot be emitted");
+	if (tag == TAG_EXT)
+		r = resolve_ext(out, start, pos);
+	else if (!kmes_mp_next(&pos, out->buf + out->len, &text) &&
+		 text.type == KMES_MP_STR)
+		r = resolve_text(out, start, tag, &text);
+	return r < 0 ? reason_set(why, "%s is not %s", names[tag], wanted[tag]) : 0;
+}
