@@ -288,18 +288,33 @@ static bool surrogates_are_paired(const char *p, const char *end)
 	return true;
 }
 
+/* Eight bytes at once: is one of them below 0x20? Those above 0x7f do not matter. */
+static bool has_low_byte(uint64_t word)
+{
+	return (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
+}
+
 /* ASCII control characters other than JSON's own blanks. */
 static bool has_control(const char *text, size_t len)
 {
-	bool found = false;
-	size_t i;
+	uint64_t word;
+	size_t i = 0;
 
-	for (i = 0; i < len; i++) {
+	while (i < len) {
 		unsigned char c = (unsigned char)text[i];
 
-		found |= (c < 0x20) & (c != '\t') & (c != '\r') & (c != '\n');
+		if (len - i >= sizeof(word)) {
+			memcpy(&word, text + i, sizeof(word));
+			if (!has_low_byte(word)) {
+				i += sizeof(word);
+				continue;
+			}
+		}
+		if (c < 0x20 && c != '\t' && c != '\r' && c != '\n')
+			return true;
+		i++;
 	}
-	return found;
+	return false;
 }
 
 static int check_text(const char *text, size_t len, struct reason *why)
