@@ -38,11 +38,18 @@ LIB_OBJS := \
 	cli_signal \
 	cli_source \
 	cli_value \
+	columns \
 	error \
 	event \
+	format \
+	format_json \
+	format_text \
 	glob \
 	mapping \
+	number \
 	numeral \
+	outbuf \
+	payload \
 	reader \
 	ring \
 	ring_mapped \
@@ -52,6 +59,10 @@ LIB_OBJS := \
 	source_kernel \
 	source_native \
 	source_sim \
+	special \
+	stamp \
+	text \
+	text_value \
 	wait \
 	wait_group \
 	when \

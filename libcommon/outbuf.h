@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * outbuf.h - the memory that formats write into, and the plain pieces they write.
+ *
+ * Writing goes by a bare pointer: kmes_out_room() hands out where to write and sees that
+ * so many bytes are free there; the put_ functions store and return where the next byte
+ * goes, unchecked; kmes_out_end() takes the pointer back. A piece (a number, a part of a
+ * string) never asks for more than KMES_OUT_PIECE bytes, so a buffer never needs to hold
+ * a whole event: when it is full its owner either makes it larger or writes it away.
+ */
+#ifndef KMES_OUTBUF_H
+#define KMES_OUTBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define KMES_OUT_PIECE 4096
+
+struct kmes_outbuf {
+	char *data;
+	size_t len;  /* bytes written */
+	size_t size; /* of data, at least KMES_OUT_PIECE */
+	int error;   /* the first -errno; what is written after it is lost */
+
+	/*
+	 * Makes room: afterwards size - len is at least KMES_OUT_PIECE. Either by moving to
+	 * larger memory or by taking the len bytes away (len = 0). Returns 0 or -errno.
+	 */
+	int (*full)(struct kmes_outbuf *out);
+};
+
+/* Memory from the heap that grows as needed. Returns 0 or -ENOMEM. */
+int kmes_outbuf_init(struct kmes_outbuf *out);
+void kmes_outbuf_fini(struct kmes_outbuf *out);
+
+/* The slow half of kmes_out_room(): out->len is up to date. */
+char *kmes_out_more(struct kmes_outbuf *out);
+
+static inline char *kmes_out_begin(struct kmes_outbuf *out)
+{
+	return out->data + out->len;
+}
+
+static inline void kmes_out_end(struct kmes_outbuf *out, char *p)
+{
+	out->len = p - out->data;
+}
+
+/* Where to write at least `need` (at most KMES_OUT_PIECE) bytes, when p is the end. */
+static inline char *kmes_out_room(struct kmes_outbuf *out, char *p, size_t need)
+{
+	if (__builtin_expect((size_t)(out->data + out->size - p) >= need, 1))
+		return p;
+	kmes_out_end(out, p);
+	return kmes_out_more(out);
+}
+
+static inline char *put_char(char *p, char c)
+{
+	*p = c;
+	return p + 1;
+}
+
+static inline char *put_bytes(char *p, const void *s, size_t len)
+{
+	memcpy(p, s, len);
+	return p + len;
+}
+
+/* A string literal, stored by its known length. */
+#define put_lit(p, literal) put_bytes((p), (literal), sizeof(literal) - 1)
+
+extern const char kmes_digit_pairs[200];
+
+/* Two digits of v, which is below 100. */
+static inline char *put_2(char *p, unsigned int v)
+{
+	memcpy(p, kmes_digit_pairs + 2 * v, 2);
+	return p + 2;
+}
+
+/* Six digits of v, which is below 10^6. */
+static inline char *put_6(char *p, uint32_t v)
+{
+	p = put_2(p, v / 10000);
+	p = put_2(p, v / 100 % 100);
+	return put_2(p, v % 100);
+}
+
+/* Nine digits of v, which is below 10^9. */
+static inline char *put_9(char *p, uint32_t v)
+{
+	p = put_char(p, '0' + v / 100000000);
+	p = put_2(p, v / 1000000 % 100);
+	return put_6(p, v % 1000000);
+}
+
+char *put_u64_long(char *p, uint64_t v);
+
+static inline char *put_u64(char *p, uint64_t v)
+{
+	if (v < 10)
+		return put_char(p, '0' + v);
+	if (v < 100)
+		return put_2(p, v);
+	return put_u64_long(p, v);
+}
+
+static inline char *put_i64(char *p, int64_t v)
+{
+	if (v >= 0)
+		return put_u64(p, v);
+	*p = '-';
+	return put_u64(p + 1, -(uint64_t)v);
+}
+
+extern const char kmes_hex_digits[16];
+
+/* Two hex digits a byte. */
+static inline char *put_hex(char *p, const uint8_t *s, size_t len)
+{
+	for (; len; len--, s++) {
+		*p++ = kmes_hex_digits[*s >> 4];
+		*p++ = kmes_hex_digits[*s & 15];
+	}
+	return p;
+}
+
+/* `digits` hex digits of v, leading zeros included. */
+static inline char *put_hex_number(char *p, uint32_t v, int digits)
+{
+	for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
+		*p++ = kmes_hex_digits[v >> shift & 15];
+	return p;
+}
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * payload.h - walking a payload value by value, and what a key's name says about a value.
+ *
+ * A walk is only for bytes that kmes_payload_check() has accepted. It is a loop of
+ * kmes_walk_next(), which gives one token and where it stands; after a scalar or an empty
+ * container, and after the last value of a container, the value is complete:
+ * kmes_walk_done() says what comes then.
+ */
+#ifndef KMES_PAYLOAD_H
+#define KMES_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kmes_msgpack.h"
+
+/* What the name of a key tells about its value. */
+enum kmes_hint {
+	KMES_HINT_NONE,
+	KMES_HINT_SID,	  /* ...sid: a binary value may be a SID */
+	KMES_HINT_SIDS,	  /* ...sids: the same for each of a list */
+	KMES_HINT_GUID,	  /* ...guid: 16 bytes are a GUID */
+	KMES_HINT_ACCESS, /* access, ..._access but not last_access: an access mask */
+};
+
+/* Where a token stands. */
+enum kmes_place {
+	KMES_AT_TOP,
+	KMES_AT_ITEM,  /* of a list */
+	KMES_AT_KEY,   /* of a map */
+	KMES_AT_VALUE, /* of a map */
+};
+
+/* What follows a value that is complete. */
+enum kmes_then {
+	KMES_THEN_END,	 /* nothing: it was the top value */
+	KMES_THEN_VALUE, /* the value of this key */
+	KMES_THEN_NEXT,	 /* another item or key */
+	KMES_THEN_CLOSE, /* the end of its container, which is complete with it */
+};
+
+struct kmes_level {
+	uint32_t left; /* values to come, keys counted; even at a map's keys */
+	uint8_t is_map;
+	uint8_t hint; /* for the items of a list */
+};
+
+struct kmes_walk {
+	const uint8_t *pos;
+	const uint8_t *end;
+	uint32_t depth;	     /* containers that are open */
+	enum kmes_hint hint; /* for the value to come */
+	struct kmes_level level[KMES_MP_DEPTH_MAX];
+};
+
+/* Is this one value that can be walked? KMES_MP_OK, or why not. */
+enum kmes_mp_fault kmes_payload_check(const uint8_t *payload, uint32_t len);
+
+enum kmes_hint kmes_hint_of_key(const uint8_t *key, uint32_t len);
+
+static inline void kmes_walk_init(struct kmes_walk *w, const uint8_t *pos,
+				  const uint8_t *end)
+{
+	w->pos = pos;
+	w->end = end;
+	w->depth = 0;
+	w->hint = KMES_HINT_NONE;
+}
+
+static inline enum kmes_place kmes_walk_place(const struct kmes_walk *w)
+{
+	const struct kmes_level *level;
+
+	if (!w->depth)
+		return KMES_AT_TOP;
+	level = &w->level[w->depth - 1];
+	if (!level->is_map)
+		return KMES_AT_ITEM;
+	return level->left % 2 ? KMES_AT_VALUE : KMES_AT_KEY;
+}
+
+static inline bool kmes_token_opens(const struct kmes_mp_token *tok)
+{
+	return (tok->type == KMES_MP_ARRAY || tok->type == KMES_MP_MAP) && tok->count;
+}
+
+/*
+ * The next token. A container that is not empty is open after it, and a key that is a
+ * string gives its value the hint.
+ */
+static inline void kmes_walk_next(struct kmes_walk *w, struct kmes_mp_token *tok)
+{
+	struct kmes_level *level;
+
+	if (kmes_mp_step(&w->pos, w->end, tok)) {
+		/* Not after a check; still, no harm: the walk ends with this. */
+		tok->type = KMES_MP_NIL;
+		w->depth = 0;
+		return;
+	}
+	if (!kmes_token_opens(tok))
+		return;
+	level = &w->level[w->depth++];
+	level->left = kmes_mp_values(tok);
+	level->is_map = tok->type == KMES_MP_MAP;
+	level->hint = KMES_HINT_NONE;
+	if (!level->is_map && w->hint == KMES_HINT_SIDS)
+		level->hint = KMES_HINT_SID;
+	w->hint = level->hint;
+}
+
+/* The value that ended here is complete; `tok` is it, when it was one token. */
+static inline enum kmes_then kmes_walk_done(struct kmes_walk *w,
+					    const struct kmes_mp_token *tok)
+{
+	struct kmes_level *level;
+
+	if (!w->depth)
+		return KMES_THEN_END;
+	level = &w->level[w->depth - 1];
+	level->left--;
+	if (level->is_map && level->left % 2) {
+		w->hint = tok && tok->type == KMES_MP_STR
+				  ? kmes_hint_of_key(tok->data, tok->len)
+				  : KMES_HINT_NONE;
+		return KMES_THEN_VALUE;
+	}
+	w->hint = level->hint;
+	if (level->left)
+		return KMES_THEN_NEXT;
+	w->depth--;
+	return KMES_THEN_CLOSE;
+}
+
+#endif

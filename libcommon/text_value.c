@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* text_value.c - values of a payload in the text form. */
+#include "number.h"
+#include "special.h"
+#include "stamp.h"
+#include "text.h"
+
+/* 1: may begin a bare key; 2: may also stand further on. */
+static const uint8_t bare_class[256] = {
+	['A' ... 'Z'] = 1, ['a' ... 'z'] = 1, ['_'] = 1,
+	['0' ... '9'] = 2, ['.'] = 2,	      ['-'] = 2,
+};
+
+/* Words that mean a value. */
+static bool is_literal_word(const uint8_t *key, uint32_t len)
+{
+	switch (len) {
+	case 3:
+		return !memcmp(key, "nil", 3) || !memcmp(key, "nan", 3) ||
+		       !memcmp(key, "inf", 3);
+	case 4:
+		return !memcmp(key, "true", 4);
+	case 5:
+		return !memcmp(key, "false", 5);
+	default:
+		return false;
+	}
+}
+
+bool kmes_key_is_bare(const uint8_t *key, uint32_t len)
+{
+	if (!len || bare_class[key[0]] != 1)
+		return false;
+	for (uint32_t i = 1; i < len; i++)
+		if (!bare_class[key[i]])
+			return false;
+	return !is_literal_word(key, len);
+}
+
+static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
+{
+	p = put_lit(p, "ext(");
+	p = put_i64(p, tok->ext_type);
+	p = put_lit(p, ", 0x");
+	p = put_hex_all(out, p, tok->data, tok->len);
+	return put_char(p, ')');
+}
+
+static char *put_plain(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
+{
+	switch (tok->type) {
+	case KMES_MP_NIL:
+		return put_lit(p, "nil");
+	case KMES_MP_BOOL:
+		return tok->value.u ? put_lit(p, "true") : put_lit(p, "false");
+	case KMES_MP_UINT:
+		return put_u64(p, tok->value.u);
+	case KMES_MP_INT:
+		return put_i64(p, tok->value.i);
+	case KMES_MP_FLOAT32:
+		return put_float32(p, tok->value.u);
+	case KMES_MP_FLOAT64:
+		return put_float64(p, tok->value.u);
+	case KMES_MP_STR:
+		p = put_char(p, '"');
+		p = put_escaped(out, p, tok->data, tok->len);
+		return put_char(p, '"');
+	case KMES_MP_BIN:
+		p = put_lit(p, "0x");
+		return put_hex_all(out, p, tok->data, tok->len);
+	case KMES_MP_EXT:
+		return put_ext(out, p, tok);
+	case KMES_MP_ARRAY:
+		return put_lit(p, "[]");
+	case KMES_MP_MAP:
+		return put_lit(p, "{}");
+	}
+	return p;
+}
+
+char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
+		 enum kmes_hint hint)
+{
+	struct kmes_moment moment;
+
+	p = kmes_out_room(out, p, KMES_MASK_TEXT_MAX + KMES_TEXT_SLACK);
+	switch (kmes_special_of(tok, hint, &moment)) {
+	case KMES_PLAIN:
+		break;
+	case KMES_SID:
+		return put_sid(p, tok->data);
+	case KMES_GUID:
+		return put_guid(p, tok->data);
+	case KMES_MASK:
+		return put_mask(p, tok->value.u);
+	case KMES_TIME:
+		return put_stamp_iso(p, moment.second, moment.ns);
+	}
+	return put_plain(out, p, tok);
+}
+
+static char *put_key_plain(struct kmes_outbuf *out, char *p,
+			   const struct kmes_mp_token *tok)
+{
+	if (tok->type == KMES_MP_STR && tok->len <= KMES_OUT_PIECE - KMES_TEXT_SLACK &&
+	    kmes_key_is_bare(tok->data, tok->len)) {
+		p = kmes_out_room(out, p, tok->len + KMES_TEXT_SLACK);
+		return put_bytes(p, tok->data, tok->len);
+	}
+	return put_scalar(out, p, tok, KMES_HINT_NONE);
+}
+
+char *put_key(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
+	      bool color)
+{
+	if (!color)
+		return put_key_plain(out, p, tok);
+	p = put_lit(p, KMES_SGR_KEY);
+	p = put_key_plain(out, p, tok);
+	return put_lit(p, KMES_SGR_RESET);
+}
+
+char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_color)
+{
+	struct kmes_mp_token tok;
+	enum kmes_then then;
+
+	for (;;) {
+		enum kmes_place place = kmes_walk_place(w);
+		enum kmes_hint hint = w->hint;
+
+		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+		kmes_walk_next(w, &tok);
+		if (kmes_token_opens(&tok)) {
+			p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
+			continue;
+		}
+		if (place == KMES_AT_KEY)
+			p = put_key(out, p, &tok, key_color);
+		else
+			p = put_scalar(out, p, &tok, hint);
+		then = kmes_walk_done(w, &tok);
+		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
+			p = put_char(p, w->level[w->depth].is_map ? '}' : ']');
+		if (then == KMES_THEN_END)
+			return kmes_out_room(out, p, KMES_TEXT_SLACK);
+		p = put_char(p, then == KMES_THEN_VALUE ? ':' : ',');
+		p = put_char(p, ' ');
+	}
+}

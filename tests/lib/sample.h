@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* sample.h - events made up for tests, and what a format makes of them. */
+#ifndef KMES_TESTS_SAMPLE_H
+#define KMES_TESTS_SAMPLE_H
+
+#include "format.h"
+
+/*
+ * An event on CPU 0 with sequence 17, stamped 2026-11-29T20:21:22.123456789Z, from user
+ * space, of type "t", null GUIDs. The payload stays the caller's.
+ */
+struct kmes_event sample_event(const void *payload, size_t len);
+
+#define SAMPLE_NS 1795983682123456789ull
+extern const uint8_t sample_null_guid[16];
+
+/*
+ * What the format prints for it, terminated; valid until the next call. The payload is
+ * copied to memory that ends with it, so that sanitizers see any step over.
+ */
+const char *sample_format(struct kmes_formatter *f, const struct kmes_event *event);
+
+/* The bytes of the above; a NUL in it would be a fault. */
+size_t sample_length(void);
+
+#endif
