@@ -212,6 +212,7 @@ demo: deps #: show the tools at work on rings in memory
 	tests/demo
 
 check: deps #: everything below but for bench, stress and fuzz in short (half an hour)
+	tests/promtool
 	$(MAKE2) all unit-programs stress-programs vm-programs
 	$(MAKE2) SAN=address all unit-programs fuzz-programs
 	$(MAKE2) SAN=thread unit-programs stress-programs

@@ -17,7 +17,7 @@ bats_require_minimum_version 1.5.0
 KMES_TOP=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 : "${KMES_BIN:=$KMES_TOP/build/bin}"
 export KMES_BIN
-PATH=$KMES_BIN:$PATH
+PATH=$KMES_BIN:$KMES_TOP/build/tools/bin:$PATH
 
 # Whether this run is over the module.
 over_module() { [[ ${KMES_SOURCE:-} == dev* ]]; }
