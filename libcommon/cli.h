@@ -187,6 +187,9 @@ void cli_check_cpus(const struct cli *cli, bool (*has_ring)(void *arg, uint16_t 
  */
 struct kmes_source *cli_source_open(const struct cli *cli);
 
+/* What cli_source_open opens, to open it once more. A wrong name exits 2. */
+const char *cli_source_name(const struct cli *cli);
+
 /* ---- signals ---- */
 
 /*

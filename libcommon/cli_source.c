@@ -24,7 +24,7 @@ static bool is_source(const char *text)
 	return false;
 }
 
-static const char *source_choose(const struct cli *cli)
+const char *cli_source_name(const struct cli *cli)
 {
 	static const char hint[] =
 		"a source is auto, native, dev[:PATH], sim[:SOCKET] or tracefs[:EVENTS]";
@@ -44,7 +44,7 @@ static const char *source_choose(const struct cli *cli)
 
 struct kmes_source *cli_source_open(const struct cli *cli)
 {
-	const char *name = source_choose(cli);
+	const char *name = cli_source_name(cli);
 	struct kmes_source *src = NULL;
 	struct kmes_error err = { "" };
 	int result = kmes_source_open(&src, name, &err);

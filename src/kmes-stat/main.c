@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* main.c - kmes-stat: the state of the rings, and loss, once or at intervals. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "beat.h"
+#include "stat.h"
+#include "watch.h"
+
+struct stat_opts {
+	uint64_t interval_ns; /* 0: once */
+	uint64_t count;	      /* 0: until a signal */
+	const struct stat_format *format;
+	const char *textfile;
+	bool types;
+	bool watch;
+};
+
+enum { OPTION_TEXTFILE = CLI_OPTION_OWN };
+
+static struct poptOption options[] = {
+	{ "by-type", 'y', POPT_ARG_NONE, NULL, 'y',
+	  "events and bytes of each type, busiest first", NULL },
+	{ "json", 'j', POPT_ARG_NONE, NULL, 'j', "print a JSON object a sample", NULL },
+	{ "prometheus", 'P', POPT_ARG_NONE, NULL, 'P',
+	  "print Prometheus' text format, once", NULL },
+	{ "textfile", '\0', POPT_ARG_STRING, NULL, OPTION_TEXTFILE,
+	  "with INTERVAL: write the Prometheus format into FILE each time", "FILE" },
+	{ "watch", 'W', POPT_ARG_NONE, NULL, 'W', "redraw the screen; q leaves", NULL },
+	CLI_SOURCE_OPTIONS,
+	CLI_CPU_OPTIONS,
+	CLI_HELP_OPTIONS,
+	POPT_TABLEEND,
+};
+
+static void choose_format(struct stat_opts *opts, const struct stat_format *format)
+{
+	if (opts->watch || (opts->format && opts->format != format))
+		cli_usage_error("-W, -P and -j exclude each other", NULL);
+	opts->format = format;
+}
+
+static void parse_operands(struct stat_opts *opts, struct cli *cli)
+{
+	const char *text = cli_operand(cli, "INTERVAL");
+
+	if (text) {
+		opts->interval_ns = cli_time(cli, text);
+		if (!opts->interval_ns)
+			cli_usage_error("INTERVAL must be longer than 0", text);
+		text = cli_operand(cli, "COUNT");
+		if (text)
+			opts->count = cli_number(cli, text, 1, UINT64_MAX);
+	}
+	cli_no_more_operands(cli);
+}
+
+static void parse(struct stat_opts *opts, struct cli *cli)
+{
+	const char *text;
+	int option;
+
+	while ((option = cli_next(cli, &text)) != 0) {
+		switch (option) {
+		case 'y':
+			opts->types = true;
+			break;
+		case 'j':
+			choose_format(opts, &stat_json);
+			break;
+		case 'P':
+			choose_format(opts, &stat_prometheus);
+			break;
+		case 'W':
+			if (opts->format)
+				choose_format(opts, NULL);
+			opts->watch = true;
+			break;
+		case OPTION_TEXTFILE:
+			opts->textfile = text;
+			break;
+		}
+	}
+	parse_operands(opts, cli);
+	if (opts->textfile && (opts->format || opts->watch || opts->types))
+		cli_usage_error("--textfile goes with none of -W, -P, -j, -y", opts->textfile);
+	if (opts->textfile && !opts->interval_ns)
+		cli_usage_error("--textfile needs an INTERVAL", opts->textfile);
+	if (opts->format == &stat_prometheus && (opts->interval_ns || opts->types))
+		cli_usage_error("-P prints once: no INTERVAL, no -y", NULL);
+	if (!opts->format)
+		opts->format = &stat_table;
+}
+
+static bool has_ring(void *arg, uint16_t cpu)
+{
+	const struct stat_sampler *s = arg;
+	unsigned int i;
+
+	for (i = 0; i < s->ring_count; i++)
+		if (s->rings[i].row.cpu == cpu)
+			return true;
+	return false;
+}
+
+/* One sample where it goes: 0 or -errno with a sentence. */
+static int put_sample(const struct stat_opts *opts, struct stat_sampler *s,
+		      struct cli_out *out, struct kmes_error *err)
+{
+	int r = stat_sampler_take(s, err);
+
+	if (r < 0)
+		return r;
+	if (opts->textfile)
+		return stat_textfile_write(opts->textfile, s, err);
+	opts->format->print(out, s);
+	cli_out_flush(out);
+	return 0;
+}
+
+/*
+ * A source that ended is opened once more; where it did not come back that is the end.
+ * 1: go on, 0: ended, or -errno.
+ */
+static int follow_source(const struct cli *cli, struct kmes_source **src,
+			 struct stat_sampler *s, struct kmes_error *err)
+{
+	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
+	struct kmes_source *next;
+	int r;
+
+	if (kmes_source_alive(*src))
+		return 1;
+	if (kmes_source_open(&next, cli_source_name(cli), NULL) < 0) {
+		cli_warn("source ended");
+		return 0;
+	}
+	r = stat_sampler_reopen(s, next, cpus, err);
+	kmes_source_close(*src);
+	*src = next;
+	return r < 0 ? r : 1;
+}
+
+/* A sample at each beat, until COUNT, a signal, or nobody reads. 0 or -errno. */
+static int run(const struct stat_opts *opts, const struct cli *cli,
+	       struct kmes_source **src, struct stat_sampler *s, struct cli_out *out,
+	       struct kmes_error *err)
+{
+	uint64_t done = 0;
+	struct beat beat;
+	int r;
+
+	beat_start(&beat, opts->interval_ns);
+	for (;;) {
+		r = put_sample(opts, s, out, err);
+		done++;
+		if (r < 0 || out->error || !opts->interval_ns || done == opts->count)
+			return r;
+		if (!beat_wait(&beat, out))
+			return 0;
+		r = follow_source(cli, src, s, err);
+		if (r <= 0)
+			return r;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct stat_opts opts = { 0 };
+	struct kmes_error err = { "" };
+	struct kmes_source *src;
+	struct stat_sampler s;
+	struct cli_out out;
+	struct cli cli;
+	int r, status;
+
+	cli_begin(&cli, "kmes-stat", argc, argv, options, 0,
+		  "[OPTION...] [INTERVAL [COUNT]]");
+	parse(&opts, &cli);
+	cli_stop_catch();
+	src = cli_source_open(&cli);
+	r = stat_sampler_open(&s, src, NULL, opts.types || opts.watch, &err);
+	if (r == 0)
+		cli_check_cpus(&cli, has_ring, &s);
+	if (r == 0 && cli.cpus.count) {
+		stat_sampler_close(&s);
+		r = stat_sampler_open(&s, src, &cli.cpus.set, opts.types, &err);
+	}
+	cli_out_stdout(&out);
+	if (r == 0 && opts.watch)
+		r = watch_run(&s, opts.interval_ns, opts.count, &err);
+	else if (r == 0)
+		r = run(&opts, &cli, &src, &s, &out, &err);
+	status = cli_out_close(&out);
+	if (r < 0)
+		cli_error("%s", err.text[0] ? err.text : strerror(-r));
+	stat_sampler_close(&s);
+	kmes_source_close(src);
+	cli_end(&cli);
+	return r < 0 ? CLI_FAILED : status;
+}

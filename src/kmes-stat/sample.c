@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* sample.c - from what a walk and the source's counters tell to rows and their sum. */
+#include "sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static struct stat_value known(uint64_t value)
+{
+	return (struct stat_value){.value = value, .known = true};
+}
+
+static struct stat_value known_if(bool is_known, uint64_t value)
+{
+	return is_known ? known(value) : (struct stat_value){0};
+}
+
+int stat_sampler_open(struct stat_sampler *s, struct kmes_source *src,
+		      const struct kmes_cpus *cpus, bool want_types, struct kmes_error *err)
+{
+	int cpu, slots = kmes_source_slots(src, err);
+
+	memset(s, 0, sizeof(*s));
+	if (slots < 0)
+		return slots;
+	s->src = src;
+	s->want_types = want_types;
+	memcpy(s->stream_id, kmes_source_stream_id(src), sizeof(s->stream_id));
+	s->rings = calloc(slots ? (size_t)slots : 1, sizeof(*s->rings));
+	if (!s->rings)
+		return kmes_error_set(err, -ENOMEM, "no memory for %d rings", slots);
+	for (cpu = 0; cpu < slots; cpu++) {
+		struct stat_ring *ring = &s->rings[s->ring_count];
+		int r;
+
+		if (cpus && !kmes_cpus_has(cpus, (uint16_t)cpu))
+			continue;
+		r = stat_walk_open(&ring->walk, src, (uint16_t)cpu, err);
+		if (r == -EINVAL)
+			continue;
+		if (r < 0) {
+			stat_sampler_close(s);
+			return r;
+		}
+		ring->row.cpu = (uint16_t)cpu;
+		s->ring_count++;
+	}
+	if (!s->ring_count) {
+		stat_sampler_close(s);
+		return kmes_error_set(err, -ENODEV, "%s: no ring", kmes_source_name(src));
+	}
+	return 0;
+}
+
+void stat_sampler_close(struct stat_sampler *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->ring_count; i++)
+		stat_walk_close(&s->rings[i].walk);
+	free(s->rings);
+	stat_types_fini(&s->types);
+	s->rings = NULL;
+	s->ring_count = 0;
+}
+
+int stat_sampler_reopen(struct stat_sampler *s, struct kmes_source *src,
+			const struct kmes_cpus *cpus, struct kmes_error *err)
+{
+	struct stat_sampler old = *s;
+	unsigned int i;
+	int r = stat_sampler_open(s, src, cpus, old.want_types, err);
+
+	if (r == 0) {
+		s->mono_ns = old.mono_ns;
+		for (i = 0; i < s->ring_count; i++)
+			s->rings[i].row.reset = true;
+	}
+	stat_sampler_close(&old);
+	return r;
+}
+
+/*
+ * The last sequence. The counters know of drops behind the newest event, the ring of
+ * events that came after the counters were read; both only grow.
+ */
+static struct stat_value last_sequence(const struct stat_ring_state *state,
+				       const struct kmes_counters *counters)
+{
+	uint64_t counted = 0;
+
+	if (counters)
+		counted = counters->counts.emitted_events + counters->counts.dropped_events;
+	if (counted > state->last_seq)
+		return known(counted);
+	return known_if(counters || state->last_seq || state->fresh, state->last_seq);
+}
+
+static struct stat_rate rate(struct stat_value now, struct stat_value before,
+			     uint64_t interval_ns)
+{
+	struct stat_rate rate = {0};
+
+	if (!interval_ns || !now.known || !before.known || now.value < before.value)
+		return rate;
+	rate.per_second = (double)(now.value - before.value) * 1e9 / (double)interval_ns;
+	rate.known = true;
+	return rate;
+}
+
+static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
+		     const struct kmes_counters *counters)
+{
+	const struct kmes_ring_counts *counts = counters ? &counters->counts : NULL;
+
+	row->waiting = state->waiting;
+	row->generation = known(state->generation);
+	row->capacity_bytes = known(state->capacity);
+	row->used_bytes = known_if(state->counted, state->used_bytes);
+	row->total = last_sequence(state, counters);
+	row->dropped = counts ? known(counts->dropped_events)
+			      : known_if(state->counted, state->holes);
+	row->events = known_if(state->counted, state->events);
+	if (!state->counted && counts)
+		row->events = known(counts->emitted_events - counts->overwritten_events);
+	row->overwritten = known_if(
+		row->events.known && row->total.known && row->dropped.known &&
+			row->total.value >= row->events.value + row->dropped.value,
+		row->total.value - row->events.value - row->dropped.value);
+	row->emitted_bytes = known_if(counts, counts ? counts->emitted_bytes : 0);
+	row->wakes = known_if(counts, counts ? counts->wakes : 0);
+	row->oldest_ts_ns = known_if(state->counted && state->events, state->oldest_ts_ns);
+}
+
+/* A row's rates need its sample before; a new stream, or its first sample, has none. */
+static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
+		       const struct stat_ring_state *state, uint64_t interval_ns)
+{
+	struct stat_value write_pos = known(state->write_pos);
+
+	ring->row.events_rate = rate(ring->row.total, before->total, interval_ns);
+	if (ring->row.emitted_bytes.known)
+		ring->row.bytes_rate =
+			rate(ring->row.emitted_bytes, before->emitted_bytes, interval_ns);
+	else if (!ring->row.reset)
+		ring->row.bytes_rate = rate(write_pos, ring->write_pos, interval_ns);
+	ring->write_pos = write_pos;
+}
+
+static int take_ring(struct stat_sampler *s, struct stat_ring *ring, struct kmes_error *err)
+{
+	struct stat_row before = ring->row;
+	struct stat_ring_state state;
+	struct kmes_counters counters;
+	bool has_counters =
+		kmes_source_counters(s->src, ring->walk.map.cpu, &counters) == 0;
+	/* A new stream was marked by stat_sampler_reopen. */
+	bool is_new_stream = before.reset && !before.total.known;
+	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL, &state,
+			     err);
+
+	if (r < 0)
+		return r;
+	memset(&ring->row, 0, sizeof(ring->row));
+	ring->row.cpu = ring->walk.map.cpu;
+	ring->row.reset = is_new_stream || (state.replaced && before.total.known);
+	fill_row(&ring->row, &state, has_counters ? &counters : NULL);
+	fill_rates(ring, &before, &state, s->interval_ns);
+	return 0;
+}
+
+static void add(struct stat_value *sum, struct stat_value v)
+{
+	sum->known &= v.known;
+	sum->value += v.value;
+}
+
+static void add_rate(struct stat_rate *sum, struct stat_rate v)
+{
+	sum->known &= v.known;
+	sum->per_second += v.per_second;
+}
+
+/* A sum is known when each of its parts is. */
+static void sum_rows(struct stat_sampler *s)
+{
+	struct stat_row *t = &s->totals;
+	unsigned int i;
+
+	*t = s->rings[0].row;
+	t->generation.known = false;
+	for (i = 1; i < s->ring_count; i++) {
+		const struct stat_row *row = &s->rings[i].row;
+
+		t->reset |= row->reset;
+		t->waiting |= row->waiting;
+		add(&t->capacity_bytes, row->capacity_bytes);
+		add(&t->used_bytes, row->used_bytes);
+		add(&t->events, row->events);
+		add(&t->total, row->total);
+		add(&t->overwritten, row->overwritten);
+		add(&t->dropped, row->dropped);
+		add(&t->emitted_bytes, row->emitted_bytes);
+		add(&t->wakes, row->wakes);
+		add_rate(&t->events_rate, row->events_rate);
+		add_rate(&t->bytes_rate, row->bytes_rate);
+		if (row->oldest_ts_ns.known &&
+		    (!t->oldest_ts_ns.known ||
+		     row->oldest_ts_ns.value < t->oldest_ts_ns.value))
+			t->oldest_ts_ns = row->oldest_ts_ns;
+	}
+}
+
+int stat_sampler_take(struct stat_sampler *s, struct kmes_error *err)
+{
+	uint64_t before = s->mono_ns;
+	unsigned int i;
+
+	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->time_ns = clock_ns(CLOCK_REALTIME);
+	s->interval_ns = before ? s->mono_ns - before : 0;
+	stat_types_clear(&s->types);
+	for (i = 0; i < s->ring_count; i++) {
+		int r = take_ring(s, &s->rings[i], err);
+
+		if (r < 0)
+			return r;
+	}
+	sum_rows(s);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* stat.h - the forms in which a sample is printed. */
+#ifndef STAT_H
+#define STAT_H
+
+#include "cli.h"
+#include "sample.h"
+
+struct stat_format {
+	void (*print)(struct cli_out *out, const struct stat_sampler *s);
+};
+
+extern const struct stat_format stat_table;
+extern const struct stat_format stat_json;
+extern const struct stat_format stat_prometheus;
+
+/* printf into an output, for lines that are not printed often. */
+void stat_say(struct cli_out *out, const char *format, ...) CLI_PRINTF(2, 3);
+
+/* A type's name as a JSON string. */
+void stat_say_json_name(struct cli_out *out, const char *name, size_t len);
+
+/* Writes the metrics into `path` by way of a new file beside it. 0 or -errno. */
+int stat_textfile_write(const char *path, const struct stat_sampler *s,
+			struct kmes_error *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* watch.h - a screen that redraws itself. */
+#ifndef STAT_WATCH_H
+#define STAT_WATCH_H
+
+#include "sample.h"
+
+/*
+ * Shows samples on the terminal, every `interval_ns` (0: a second), until `count` of them
+ * (0: no end), `q`, or a signal to stop; the terminal is then as it was. 0 or -errno.
+ */
+int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
+	      struct kmes_error *err);
+
+#endif
