@@ -102,6 +102,16 @@ OBJS_kmes-sim := \
 	slots \
 
 OBJS_kmes-stat := \
+	beat \
+	json \
+	main \
+	prometheus \
+	sample \
+	table \
+	textfile \
+	types \
+	walk \
+	watch \
 
 OBJS_kmes-wait := \
 

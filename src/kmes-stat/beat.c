@@ -38,6 +38,7 @@ bool beat_wait(struct beat *beat, const struct cli_out *out)
 			return false;
 		now = now_ns();
 	}
-	beat->next_ns += ((now - beat->next_ns) / beat->interval_ns + 1) * beat->interval_ns;
+	beat->next_ns +=
+		((now - beat->next_ns) / beat->interval_ns + 1) * beat->interval_ns;
 	return !cli_stop_signal();
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "stat.h"
+#include "text.h"
 
 typedef unsigned long long ull;
 
@@ -52,8 +53,8 @@ static void say_age(struct cli_out *out, struct stat_value oldest, uint64_t now_
 	uint64_t age = oldest.known && now_ns > oldest.value ? now_ns - oldest.value : 0;
 
 	if (oldest.known)
-		stat_say(out, "\"oldest_age_seconds\":%llu.%09llu,", (ull)(age / 1000000000),
-			 (ull)(age % 1000000000));
+		stat_say(out, "\"oldest_age_seconds\":%llu.%09llu,",
+			 (ull)(age / 1000000000), (ull)(age % 1000000000));
 	else
 		stat_say(out, "\"oldest_age_seconds\":null,");
 }
@@ -81,9 +82,25 @@ static void say_time(struct cli_out *out, uint64_t ns)
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
-	stat_say(out, "\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%09lluZ\",", tm.tm_year + 1900,
-		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-		 (ull)(ns % 1000000000));
+	stat_say(out, "\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%09lluZ\",",
+		 tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+		 tm.tm_sec, (ull)(ns % 1000000000));
+}
+
+void stat_say_json_name(struct cli_out *out, const char *name, size_t len)
+{
+	struct kmes_outbuf text;
+
+	if (kmes_outbuf_init(&text) < 0)
+		cli_no_memory();
+	kmes_out_end(&text, put_json(&text, kmes_out_begin(&text), (const uint8_t *)name,
+				     (uint32_t)len));
+	if (text.error)
+		cli_no_memory();
+	cli_out_write(out, "\"", 1);
+	cli_out_write(out, text.data, text.len);
+	cli_out_write(out, "\"", 1);
+	kmes_outbuf_fini(&text);
 }
 
 static void say_types(struct cli_out *out, const struct stat_sampler *s)
@@ -129,4 +146,4 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 	stat_say(out, "}\n");
 }
 
-const struct stat_format stat_json = {.print = print};
+const struct stat_format stat_json = { .print = print };

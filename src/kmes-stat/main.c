@@ -84,7 +84,8 @@ static void parse(struct stat_opts *opts, struct cli *cli)
 	}
 	parse_operands(opts, cli);
 	if (opts->textfile && (opts->format || opts->watch || opts->types))
-		cli_usage_error("--textfile goes with none of -W, -P, -j, -y", opts->textfile);
+		cli_usage_error("--textfile goes with none of -W, -P, -j, -y",
+				opts->textfile);
 	if (opts->textfile && !opts->interval_ns)
 		cli_usage_error("--textfile needs an INTERVAL", opts->textfile);
 	if (opts->format == &stat_prometheus && (opts->interval_ns || opts->types))

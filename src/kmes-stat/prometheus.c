@@ -21,7 +21,8 @@ static const struct metric metrics[] = {
 	METRIC("used_bytes", "gauge", used_bytes, "Bytes of the events in the ring."),
 	METRIC("generation", "gauge", generation, "Which ring of this CPU it is."),
 	METRIC("buffered_events", "gauge", events, "Events in the ring."),
-	METRIC("events_total", "counter", total, "Sequences given, the last one's number."),
+	METRIC("events_total", "counter", total,
+	       "Sequences given, the last one's number."),
 	METRIC("emitted_bytes_total", "counter", emitted_bytes, "Bytes of all events."),
 	METRIC("overwritten_events_total", "counter", overwritten,
 	       "Events that are no longer in the ring."),
@@ -35,7 +36,8 @@ static const struct stat_value *value_of(const struct stat_row *row, size_t offs
 	return (const struct stat_value *)((const char *)row + offset);
 }
 
-static void head(struct cli_out *out, const char *name, const char *type, const char *help)
+static void head(struct cli_out *out, const char *name, const char *type,
+		 const char *help)
 {
 	stat_say(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -72,7 +74,8 @@ static void print_oldest(struct cli_out *out, const struct stat_sampler *s)
 		if (!v.known)
 			continue;
 		if (!begun)
-			head(out, name, "gauge", "Time stamp of the oldest event in the ring.");
+			head(out, name, "gauge",
+			     "Time stamp of the oldest event in the ring.");
 		begun = true;
 		stat_say(out, "%s{cpu=\"%u\"} %llu.%09llu\n", name, s->rings[i].row.cpu,
 			 (ull)(v.value / 1000000000), (ull)(v.value % 1000000000));
@@ -91,4 +94,4 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 	print_oldest(out, s);
 }
 
-const struct stat_format stat_prometheus = {.print = print};
+const struct stat_format stat_prometheus = { .print = print };

@@ -17,16 +17,17 @@ static uint64_t clock_ns(clockid_t clock)
 
 static struct stat_value known(uint64_t value)
 {
-	return (struct stat_value){.value = value, .known = true};
+	return (struct stat_value){ .value = value, .known = true };
 }
 
 static struct stat_value known_if(bool is_known, uint64_t value)
 {
-	return is_known ? known(value) : (struct stat_value){0};
+	return is_known ? known(value) : (struct stat_value){ 0 };
 }
 
 int stat_sampler_open(struct stat_sampler *s, struct kmes_source *src,
-		      const struct kmes_cpus *cpus, bool want_types, struct kmes_error *err)
+		      const struct kmes_cpus *cpus, bool want_types,
+		      struct kmes_error *err)
 {
 	int cpu, slots = kmes_source_slots(src, err);
 
@@ -100,7 +101,8 @@ static struct stat_value last_sequence(const struct stat_ring_state *state,
 	uint64_t counted = 0;
 
 	if (counters)
-		counted = counters->counts.emitted_events + counters->counts.dropped_events;
+		counted =
+			counters->counts.emitted_events + counters->counts.dropped_events;
 	if (counted > state->last_seq)
 		return known(counted);
 	return known_if(counters || state->last_seq || state->fresh, state->last_seq);
@@ -109,7 +111,7 @@ static struct stat_value last_sequence(const struct stat_ring_state *state,
 static struct stat_rate rate(struct stat_value now, struct stat_value before,
 			     uint64_t interval_ns)
 {
-	struct stat_rate rate = {0};
+	struct stat_rate rate = { 0 };
 
 	if (!interval_ns || !now.known || !before.known || now.value < before.value)
 		return rate;
@@ -139,7 +141,8 @@ static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
 		row->total.value - row->events.value - row->dropped.value);
 	row->emitted_bytes = known_if(counts, counts ? counts->emitted_bytes : 0);
 	row->wakes = known_if(counts, counts ? counts->wakes : 0);
-	row->oldest_ts_ns = known_if(state->counted && state->events, state->oldest_ts_ns);
+	row->oldest_ts_ns =
+		known_if(state->counted && state->events, state->oldest_ts_ns);
 }
 
 /* A row's rates need its sample before; a new stream, or its first sample, has none. */
@@ -157,17 +160,18 @@ static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
 	ring->write_pos = write_pos;
 }
 
-static int take_ring(struct stat_sampler *s, struct stat_ring *ring, struct kmes_error *err)
+static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
+		     struct kmes_error *err)
 {
 	struct stat_row before = ring->row;
 	struct stat_ring_state state;
 	struct kmes_counters counters;
-	bool has_counters =
-		kmes_source_counters(s->src, ring->walk.map.cpu, &counters) == 0;
+	bool has_counters = kmes_source_counters(s->src, ring->walk.map.cpu, &counters) ==
+			    0;
 	/* A new stream was marked by stat_sampler_reopen. */
 	bool is_new_stream = before.reset && !before.total.known;
-	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL, &state,
-			     err);
+	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
+			     &state, err);
 
 	if (r < 0)
 		return r;

@@ -30,7 +30,8 @@ static void cell_used(char *cell, const struct stat_row *row)
 	double capacity = (double)row->capacity_bytes.value;
 
 	if (row->used_bytes.known && capacity > 0)
-		snprintf(cell, CELL, "%llu %3.0f%%", (unsigned long long)row->used_bytes.value,
+		snprintf(cell, CELL, "%llu %3.0f%%",
+			 (unsigned long long)row->used_bytes.value,
 			 100 * (double)row->used_bytes.value / capacity);
 	else
 		snprintf(cell, CELL, "-");
@@ -58,8 +59,8 @@ static void cell_age(char *cell, struct stat_value oldest_ts_ns, uint64_t now_ns
 }
 
 static const char *const columns[] = {
-	"CPU",	   "GEN",   "CAPACITY", "USED",	  "EVENTS", "TOTAL", "OVERWRITTEN",
-	"DROPPED", "EV/S",  "BYTES/S",	"OLDEST", "WAIT",   "WAKES",
+	"CPU",	   "GEN",  "CAPACITY", "USED",	 "EVENTS", "TOTAL", "OVERWRITTEN",
+	"DROPPED", "EV/S", "BYTES/S",  "OLDEST", "WAIT",   "WAKES",
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
@@ -136,7 +137,8 @@ static void print_types(struct cli_out *out, const struct stat_sampler *s)
 		char name[1024];
 
 		cli_escape(name, sizeof(name), sorted[i]->name, sorted[i]->len);
-		stat_say(out, "%20llu %20llu  %s\n", (unsigned long long)sorted[i]->events,
+		stat_say(out, "%20llu %20llu  %s\n",
+			 (unsigned long long)sorted[i]->events,
 			 (unsigned long long)sorted[i]->bytes, name);
 	}
 	free(sorted);
@@ -159,4 +161,4 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 		print_types(out, s);
 }
 
-const struct stat_format stat_table = {.print = print};
+const struct stat_format stat_table = { .print = print };

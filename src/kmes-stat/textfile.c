@@ -71,11 +71,13 @@ int stat_textfile_write(const char *path, const struct stat_sampler *s,
 		 slash ? path : "./");
 	r = snprintf(temporary, sizeof(temporary), "%s.%s.XXXXXX", dir, name);
 	if (r >= (int)sizeof(temporary) || !*name)
-		return kmes_error_set(err, -ENAMETOOLONG, "%s: not a usable file name", path);
+		return kmes_error_set(err, -ENAMETOOLONG, "%s: not a usable file name",
+				      path);
 	fd = open_new(dir, temporary, &is_named);
 	if (fd < 0)
-		return kmes_error_set(err, -errno, "%s: cannot make a file in its folder: %s",
-				      path, strerror(errno));
+		return kmes_error_set(err, -errno,
+				      "%s: cannot make a file in its folder: %s", path,
+				      strerror(errno));
 	r = write_metrics(fd, s);
 	if (r == 0 && !is_named)
 		r = name_new(fd, temporary);

@@ -35,7 +35,7 @@ static struct stat_type *find(const struct stat_types *types, const char *name,
 /* Keeps at least half of the places empty. */
 static int grow(struct stat_types *types)
 {
-	struct stat_types next = {.room = types->room ? types->room * 2 : 64};
+	struct stat_types next = { .room = types->room ? types->room * 2 : 64 };
 	size_t i;
 
 	next.table = calloc(next.room, sizeof(*next.table));
@@ -93,7 +93,8 @@ static int compare(const void *a, const void *b)
 
 const struct stat_type **stat_types_sorted(const struct stat_types *types)
 {
-	const struct stat_type **sorted = calloc(types->count + 1, sizeof(struct stat_type *));
+	const struct stat_type **sorted =
+		calloc(types->count + 1, sizeof(struct stat_type *));
 	size_t i, n = 0;
 
 	if (!sorted)

@@ -85,8 +85,8 @@ static int64_t take_span(struct stat_walk *walk, struct stat_types *types,
 	while (done < span->len) {
 		struct kmes_event e;
 		uint64_t max = span->write_pos - (span->pos + done);
-		int r = kmes_event_parse(&e, walk->buf + span->skip + done, span->len - done,
-					 max);
+		int r = kmes_event_parse(&e, walk->buf + span->skip + done,
+					 span->len - done, max);
 
 		if (r < 0 || e.size > max)
 			return -EBADMSG;
@@ -167,12 +167,13 @@ static int look_at_oldest(struct stat_walk *walk, struct kmes_ring_span *span,
 {
 	/* Order K, pairs with J. */
 	uint64_t tail_pos = kmes_load_acquire(&walk->map.view.producer->tail_pos);
-	int r = kmes_ring_copy(&walk->map.view, tail_pos, walk->buf, KMES_HEADER_SIZE, span);
+	int r = kmes_ring_copy(&walk->map.view, tail_pos, walk->buf, KMES_HEADER_SIZE,
+			       span);
 
 	/* Lapped: the copy stands at the new tail, or is empty and begun again. */
 	while (r == 0 && span->len < KMES_HEADER_SIZE && span->write_pos > span->pos)
-		r = kmes_ring_copy(&walk->map.view, span->pos, walk->buf, KMES_HEADER_SIZE,
-				   span);
+		r = kmes_ring_copy(&walk->map.view, span->pos, walk->buf,
+				   KMES_HEADER_SIZE, span);
 	if (r < 0)
 		return -EBADMSG;
 	if (!span->len)
@@ -230,8 +231,9 @@ static int count_ring(struct stat_walk *walk, struct stat_types *types,
 	return 0;
 }
 
-int stat_walk_on(struct stat_walk *walk, struct kmes_source *src, struct stat_types *types,
-		 struct stat_ring_state *state, struct kmes_error *err)
+int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
+		 struct stat_types *types, struct stat_ring_state *state,
+		 struct kmes_error *err)
 {
 	const struct kmes_producer_page *page;
 	int r, tries;

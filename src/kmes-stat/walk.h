@@ -20,8 +20,8 @@ struct stat_hole {
 
 struct stat_walk {
 	struct kmes_mapping map;
-	uint64_t pos;	   /* walked up to here */
-	uint64_t last_seq; /* of the newest event walked, 0: none */
+	uint64_t pos;	    /* walked up to here */
+	uint64_t last_seq;  /* of the newest event walked, 0: none */
 	uint64_t typed_seq; /* types are counted up to here */
 	struct stat_hole *holes;
 	size_t hole_count, hole_room;
@@ -33,12 +33,12 @@ struct stat_walk {
 struct stat_ring_state {
 	uint64_t generation, capacity;
 	uint64_t used_bytes, events;
-	uint64_t last_seq; /* 0: the ring tells of none */
-	uint64_t holes;	   /* sequences between oldest and newest that no event has */
+	uint64_t last_seq;     /* 0: the ring tells of none */
+	uint64_t holes;	       /* sequences between oldest and newest that no event has */
 	uint64_t oldest_ts_ns; /* 0: no event */
 	uint64_t write_pos;
 	bool waiting;
-	bool counted;  /* false: the ring was lapped too often, events and holes mean nothing */
+	bool counted; /* false: the ring was lapped too often, events and holes mean nothing */
 	bool replaced; /* since the last walk */
 	bool fresh;    /* a CPU's first ring, in which nothing was ever written */
 };
@@ -52,7 +52,8 @@ void stat_walk_close(struct stat_walk *walk);
  * Walks on and takes the state. Adds the events that were walked to `types` (NULL: not
  * wanted). 0 or -errno.
  */
-int stat_walk_on(struct stat_walk *walk, struct kmes_source *src, struct stat_types *types,
-		 struct stat_ring_state *state, struct kmes_error *err);
+int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
+		 struct stat_types *types, struct stat_ring_state *state,
+		 struct kmes_error *err);
 
 #endif

@@ -92,7 +92,8 @@ static void draw_row(int y, const char *name, const struct stat_row *row, uint64
 	char rate[32], age[32], lost[32], line[160];
 	bool lost_known = row->overwritten.known && row->dropped.known;
 
-	short_number(rate, sizeof(rate), row->events_rate.known, row->events_rate.per_second);
+	short_number(rate, sizeof(rate), row->events_rate.known,
+		     row->events_rate.per_second);
 	short_age(age, sizeof(age), row->oldest_ts_ns, now_ns);
 	short_number(lost, sizeof(lost), lost_known,
 		     (double)(row->overwritten.value + row->dropped.value));
@@ -110,8 +111,8 @@ static void draw_head(const struct stat_sampler *s)
 
 	gmtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	snprintf(line, sizeof(line), "kmes-stat %s  %sZ  %u rings", kmes_source_name(s->src),
-		 clock, s->ring_count);
+	snprintf(line, sizeof(line), "kmes-stat %s  %sZ  %u rings",
+		 kmes_source_name(s->src), clock, s->ring_count);
 	mvaddnstr(0, 0, line, COLS);
 	attron(A_REVERSE);
 	mvhline(1, 0, ' ', COLS);
@@ -135,7 +136,8 @@ static void draw(const struct watch *w)
 	}
 	if (LINES > 3)
 		draw_row(LINES - 2, "total", &w->s->totals, w->s->time_ns);
-	mvaddnstr(LINES - 1, 0, "q quit  up, down, page keys scroll  * was replaced", COLS);
+	mvaddnstr(LINES - 1, 0, "q quit  up, down, page keys scroll  * was replaced",
+		  COLS);
 	refresh();
 }
 
@@ -228,7 +230,8 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 	int r;
 
 	if (!screen)
-		return kmes_error_set(err, -ENOTTY, "--watch needs a terminal (see TERM)");
+		return kmes_error_set(err, -ENOTTY,
+				      "--watch needs a terminal (see TERM)");
 	set_term(screen);
 	cbreak();
 	noecho();
