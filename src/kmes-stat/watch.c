@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-#ifdef HAVE_ncursesw
+#ifdef HAVE_NCURSESW
 
 #include <curses.h>
 #include <string.h>
