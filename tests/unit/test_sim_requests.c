@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The simulator's side of its socket: each request, and clients that break the rules. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/kmes-sim/sim.h"
+
+#define CAPACITY 65536
+
+static struct sim_options options;
+static struct sim *sim;
+static struct sim_client *client; /* the simulator's end; NULL: it was cut off */
+static int fd = -1;		  /* our end */
+
+/* Cutting off frees the client: seen at the list that it stands in. */
+static bool is_cut_off(void)
+{
+	return sim->clients == NULL;
+}
+
+static int make_sim(void **state)
+{
+	static const struct kmes_cpus no_holes;
+	int ends[2];
+
+	(void)state;
+	options = (struct sim_options){ .limits = { 65536, 32 }, .max_emit_rate = 10000 };
+	sim = calloc(1, sizeof(*sim));
+	sim->options = &options;
+	memcpy(sim->stream_id, "0123456789abcdef", 16);
+	sim_peers_init(&sim->peers, 10000);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -1;
+	fd = ends[0];
+	client = calloc(1, sizeof(*client));
+	client->watch.fd = ends[1];
+	client->has_privileges = true;
+	client->is_greeted = true;
+	client->peer = sim_peers_get(&sim->peers, getpid());
+	sim->clients = client;
+	sim->client_count = 1;
+	return sim_slots_init(&sim->slots, 2, &no_holes, CAPACITY);
+}
+
+static int free_sim(void **state)
+{
+	(void)state;
+	if (!is_cut_off())
+		sim_client_close(sim, client);
+	close(fd);
+	sim_slots_fini(&sim->slots);
+	sim_peers_fini(&sim->peers);
+	free(sim);
+	return 0;
+}
+
+static void serve(void)
+{
+	sim_requests_ready(sim, &client->watch);
+}
+
+static void send_bytes(const void *bytes, size_t len)
+{
+	assert_int_equal(send(fd, bytes, len, 0), (ssize_t)len);
+}
+
+/* Sends a message with descriptors. */
+static void send_fds(const void *bytes, size_t len, const int *fds, unsigned int count)
+{
+	char control[CMSG_SPACE(8 * sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)bytes, len };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = CMSG_SPACE(count * sizeof(int)),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+	assert_int_equal(sendmsg(fd, &msg, 0), (ssize_t)len);
+}
+
+/* The reply, and the descriptors that came with it, -1 where none did. */
+static struct sim_reply receive(int fds[SIM_FDS])
+{
+	char control[CMSG_SPACE(SIM_FDS * sizeof(int))];
+	struct sim_reply reply;
+	struct iovec iov = { &reply, sizeof(reply) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+
+	fds[0] = fds[1] = -1;
+	assert_int_equal(recvmsg(fd, &msg, MSG_DONTWAIT), sizeof(reply));
+	c = CMSG_FIRSTHDR(&msg);
+	if (c) {
+		assert_int_equal(c->cmsg_len, CMSG_LEN(SIM_FDS * sizeof(int)));
+		memcpy(fds, CMSG_DATA(c), SIM_FDS * sizeof(int));
+	}
+	return reply;
+}
+
+static struct sim_reply ask(struct sim_request request)
+{
+	int fds[SIM_FDS];
+	struct sim_reply reply;
+
+	request.id = 77;
+	send_bytes(&request, sizeof(request));
+	serve();
+	assert_false(is_cut_off());
+	reply = receive(fds);
+	assert_int_equal(reply.id, 77);
+	assert_int_equal(reply.op, request.op);
+	assert_int_equal(fds[0], -1);
+	return reply;
+}
+
+static void sim_requests_hello_tells_stream_and_limits(void **state)
+{
+	struct sim_reply reply = ask((struct sim_request){ .op = SIM_HELLO, .value = 1 });
+
+	(void)state;
+	assert_int_equal(reply.error, 0);
+	assert_memory_equal(reply.hello.magic, "KMES-SIM", 8);
+	assert_memory_equal(reply.hello.stream_id, "0123456789abcdef", 16);
+	assert_int_equal(reply.hello.slots, 2);
+	assert_int_equal(reply.hello.max_event_size, 65536);
+	assert_int_equal(reply.hello.max_nesting_depth, 32);
+	assert_int_equal(reply.hello.max_emit_rate, 10000);
+	reply = ask((struct sim_request){ .op = SIM_HELLO, .value = 2 });
+	assert_int_equal(reply.error, -EPROTONOSUPPORT);
+}
+
+/* [A1 A9] */
+static void sim_requests_attach_gives_two_descriptors_of_the_ring(void **state)
+{
+	const struct sim_request request = { .op = SIM_ATTACH, .id = 5, .cpu = 1 };
+	int fds[SIM_FDS], again[SIM_FDS];
+	struct kmes_producer_page page;
+	struct sim_reply reply;
+
+	(void)state;
+	send_bytes(&request, sizeof(request));
+	serve();
+	reply = receive(fds);
+	assert_int_equal(reply.error, 0);
+	assert_int_equal(reply.capacity, CAPACITY);
+	assert_int_equal(reply.generation, 1);
+	assert_int_equal(pread(fds[SIM_FD_RING], &page, sizeof(page), 0), sizeof(page));
+	assert_int_equal(page.cpu_id, 1);
+	assert_int_equal(pwrite(fds[SIM_FD_CONSUMER], "\x01", 1, 0), 1);
+	assert_int_equal(sim->slots.rings[1].writer.consumer->need_wake, 1);
+	send_bytes(&request, sizeof(request));
+	serve();
+	receive(again);
+	assert_int_not_equal(again[0], fds[0]);
+	close(fds[0]);
+	close(fds[1]);
+	close(again[0]);
+	close(again[1]);
+}
+
+/* [A2 A5 A6] */
+static void sim_requests_attach_is_refused_with_a_reason(void **state)
+{
+	struct sim_request attach = { .op = SIM_ATTACH, .cpu = 2 };
+	const struct sim_request slots = { .op = SIM_SLOTS };
+
+	(void)state;
+	assert_int_equal(ask(attach).error, -EINVAL);
+	attach.cpu = SIM_CPU_ANY;
+	assert_int_equal(ask(attach).error, -EINVAL);
+	assert_int_equal(ask(slots).capacity, 2);
+	options.deny_attach = true;
+	assert_int_equal(ask(attach).error, -EPERM);
+	assert_int_equal(ask(slots).error, -EPERM);
+	options.deny_attach = false;
+	client->has_privileges = false;
+	assert_int_equal(ask(attach).error, -EPERM);
+	assert_int_equal(ask(slots).error, -EPERM);
+}
+
+static struct kmes_event_header newest(void)
+{
+	const struct kmes_ring_writer *w;
+	struct kmes_event_header h;
+	unsigned int cpu;
+
+	memset(&h, 0, sizeof(h));
+	for (cpu = 0; cpu < 2; cpu++) {
+		w = &sim->slots.rings[cpu].writer;
+		if (w->live_events)
+			memcpy(&h, w->data, sizeof(h));
+	}
+	return h;
+}
+
+/* [F1 F4] */
+static void sim_requests_capacity_out_of_range_is_rejected_and_told(void **state)
+{
+	static const uint64_t wrong[] = { 0, 65535, 98304, 536870912, UINT64_MAX };
+	struct sim_request request = { .op = SIM_SET_CAPACITY };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		request.value = wrong[i];
+		assert_int_equal(ask(request).error, -ERANGE);
+	}
+	assert_int_equal(sim->slots.rings[0].writer.generation, 1);
+	assert_int_equal(sim->slots.rings[0].writer.sequence, 3);
+	assert_int_equal(sim->slots.rings[1].writer.sequence, 2);
+	assert_int_equal(newest().origin_class, 1);
+	assert_memory_equal(sim->slots.rings[0].writer.data + 77,
+			    "kmes.config.value.rejected", 26);
+}
+
+/* [F2 F4] */
+static void sim_requests_capacity_change_is_told_and_no_change_is_not(void **state)
+{
+	struct sim_request request = { .op = SIM_SET_CAPACITY, .value = CAPACITY };
+
+	(void)state;
+	assert_int_equal(ask(request).error, 0);
+	assert_int_equal(newest().event_size, 0);
+	assert_int_equal(sim->slots.rings[0].writer.generation, 1);
+	request.value = 2 * CAPACITY;
+	assert_int_equal(ask(request).error, 0);
+	assert_int_equal(sim->slots.rings[0].writer.generation, 2);
+	assert_memory_equal(sim->slots.rings[0].writer.data + 77, "kmes.config.applied",
+			    19);
+	request.op = SIM_CAPACITY;
+	assert_int_equal(ask(request).capacity, 2 * CAPACITY);
+}
+
+/* [F3 F4] */
+static void sim_requests_capacity_without_memory_is_told(void **state)
+{
+	const struct sim_request request = { .op = SIM_SET_CAPACITY,
+					     .value = 2 * CAPACITY };
+
+	(void)state;
+	sim->slots.fail_after = 1;
+	assert_int_equal(ask(request).error, -ENOMEM);
+	assert_int_equal(sim->slots.capacity, CAPACITY);
+	assert_memory_equal(sim->slots.rings[0].writer.data + 77,
+			    "kmes.buffer.swap.failed", 23);
+	client->has_privileges = false;
+	assert_int_equal(ask(request).error, -EPERM);
+}
+
+struct emit_message {
+	struct sim_request request;
+	struct sim_entry entry;
+	char bytes[4]; /* a type of one byte, a payload of one, two too many */
+};
+
+static struct emit_message emit_message(void)
+{
+	const struct emit_message m = {
+		.request = { .op = SIM_EMIT,
+			     .id = 9,
+			     .cpu = 0,
+			     .count = 1,
+			     .body_len = sizeof(struct sim_entry) + 2 },
+		.entry = { 1, 1, 0 },
+		.bytes = "t\x05",
+	};
+
+	return m;
+}
+
+#define EMIT_LEN (sizeof(struct sim_request) + sizeof(struct sim_entry) + 2)
+
+static void sim_requests_emit_writes_and_counts(void **state)
+{
+	const struct emit_message m = emit_message();
+	struct sim_reply reply;
+	int fds[SIM_FDS];
+
+	(void)state;
+	send_bytes(&m, EMIT_LEN);
+	serve();
+	reply = receive(fds);
+	assert_int_equal(reply.error, 0);
+	assert_int_equal(reply.count, 1);
+	reply = ask((struct sim_request){ .op = SIM_COUNTERS, .cpu = 0 });
+	assert_int_equal(reply.counts.emitted_events, 1);
+	assert_int_equal(reply.counts.emitted_bytes, 79);
+	assert_int_equal(reply.capacity, CAPACITY);
+	assert_int_equal(reply.generation, 1);
+	reply = ask((struct sim_request){ .op = SIM_COUNTERS, .cpu = 2 });
+	assert_int_equal(reply.error, -EINVAL);
+}
+
+static int body_file(const struct emit_message *m, int seals)
+{
+	int file = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const size_t len = EMIT_LEN - sizeof(m->request);
+
+	assert_int_equal(write(file, (const char *)m + sizeof(m->request), len),
+			 (ssize_t)len);
+	assert_int_equal(fcntl(file, F_ADD_SEALS, seals), 0);
+	return file;
+}
+
+static void sim_requests_emit_takes_a_sealed_file(void **state)
+{
+	const struct emit_message m = emit_message();
+	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE), fds[SIM_FDS];
+
+	(void)state;
+	send_fds(&m, sizeof(m.request), &file, 1);
+	serve();
+	assert_false(is_cut_off());
+	assert_int_equal(receive(fds).count, 1);
+	assert_int_equal(sim->slots.rings[0].writer.live_events, 1);
+	close(file);
+}
+
+/* A file that its sender could still change, or one that could block us. */
+static void sim_requests_emit_from_an_open_file_cuts_off(void **state)
+{
+	const struct emit_message m = emit_message();
+	int file = body_file(&m, F_SEAL_SHRINK);
+
+	(void)state;
+	send_fds(&m, sizeof(m.request), &file, 1);
+	serve();
+	assert_true(is_cut_off());
+	close(file);
+}
+
+static void sim_requests_emit_from_a_pipe_cuts_off(void **state)
+{
+	const struct emit_message m = emit_message();
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	send_fds(&m, sizeof(m.request), ends, 1);
+	serve();
+	assert_true(is_cut_off());
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void sim_requests_emit_from_a_short_file_cuts_off(void **state)
+{
+	struct emit_message m = emit_message();
+	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE);
+
+	(void)state;
+	m.request.body_len = 1ull << 62;
+	send_fds(&m, sizeof(m.request), &file, 1);
+	serve();
+	assert_true(is_cut_off());
+	close(file);
+}
+
+static void sim_requests_emit_of_another_length_cuts_off(void **state)
+{
+	const struct emit_message m = emit_message();
+
+	(void)state;
+	send_bytes(&m, EMIT_LEN - 1);
+	serve();
+	assert_true(is_cut_off());
+	assert_int_equal(sim->slots.rings[0].writer.sequence, 0);
+}
+
+static void sim_requests_request_with_a_tail_cuts_off(void **state)
+{
+	struct emit_message m = emit_message();
+
+	(void)state;
+	m.request.op = SIM_CAPACITY;
+	send_bytes(&m, EMIT_LEN);
+	serve();
+	assert_true(is_cut_off());
+}
+
+static void sim_requests_short_message_cuts_off(void **state)
+{
+	(void)state;
+	send_bytes("x", 1);
+	serve();
+	assert_true(is_cut_off());
+}
+
+static void sim_requests_empty_message_cuts_off(void **state)
+{
+	(void)state;
+	send_bytes("", 0);
+	serve();
+	assert_true(is_cut_off());
+}
+
+static void sim_requests_huge_message_cuts_off(void **state)
+{
+	static uint8_t huge[100000];
+
+	(void)state;
+	huge[0] = SIM_EMIT;
+	send_bytes(huge, sizeof(huge));
+	serve();
+	assert_true(is_cut_off());
+}
+
+static void sim_requests_hang_up_in_mid_request_is_noticed(void **state)
+{
+	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 1 };
+
+	(void)state;
+	send_bytes(&request, sizeof(request));
+	close(fd);
+	fd = -1;
+	serve();
+	assert_true(is_cut_off());
+}
+
+static void sim_requests_anything_before_hello_cuts_off(void **state)
+{
+	const struct sim_request request = { .op = SIM_CAPACITY };
+
+	(void)state;
+	client->is_greeted = false;
+	send_bytes(&request, sizeof(request));
+	serve();
+	assert_true(is_cut_off());
+}
+
+static void sim_requests_unknown_request_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(ask((struct sim_request){ .op = 0 }).error, -EOPNOTSUPP);
+	assert_int_equal(ask((struct sim_request){ .op = 12345 }).error, -EOPNOTSUPP);
+}
+
+/* A client that never reads what it is told must not make us wait. */
+static void sim_requests_replies_piling_up_cut_off(void **state)
+{
+	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 1 };
+	unsigned int n;
+
+	(void)state;
+	for (n = 0; n < 100000 && !is_cut_off(); n++) {
+		send_bytes(&request, sizeof(request));
+		serve();
+	}
+	assert_true(is_cut_off());
+	assert_in_range(n, 10, 10000);
+}
+
+static unsigned int open_descriptors(void)
+{
+	unsigned int n = 0;
+	int i;
+
+	for (i = 0; i < 1024; i++)
+		n += fcntl(i, F_GETFD) >= 0;
+	return n;
+}
+
+static void sim_requests_unwanted_descriptors_are_closed(void **state)
+{
+	const struct sim_request request = { .op = SIM_CAPACITY, .id = 3 };
+	const int many[8] = { 0, 1, 2, 0, 1, 2, 0, 1 };
+	unsigned int before = open_descriptors();
+	int fds[SIM_FDS];
+
+	(void)state;
+	send_fds(&request, sizeof(request), many, 8);
+	serve();
+	assert_int_equal(receive(fds).error, 0);
+	send_fds(&request, sizeof(request), many, 2);
+	serve();
+	assert_int_equal(receive(fds).error, 0);
+	assert_int_equal(open_descriptors(), before);
+}
+
+static void sim_requests_attach_keeps_no_descriptors(void **state)
+{
+	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 0 };
+	unsigned int before = open_descriptors(), i;
+	int fds[SIM_FDS];
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		send_bytes(&request, sizeof(request));
+		serve();
+		receive(fds);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	assert_int_equal(open_descriptors(), before);
+}
+
+static void sim_requests_test_hooks_need_the_option(void **state)
+{
+	struct sim_request request = { .op = SIM_TEST,
+				       .count = SIM_TEST_DROP,
+				       .value = 3 };
+
+	(void)state;
+	assert_int_equal(ask(request).error, -EPERM);
+	assert_int_equal(sim->slots.rings[0].writer.sequence, 0);
+	options.testing = true;
+	assert_int_equal(ask(request).error, 0);
+	assert_int_equal(sim->slots.rings[0].writer.sequence, 3);
+	assert_int_equal(sim->slots.rings[0].writer.counts.dropped_events, 3);
+}
+
+/* The client gets the ring that was current when it asked; its page tells of the swap. */
+static void sim_requests_swap_falls_within_the_attach(void **state)
+{
+	const struct sim_request attach = { .op = SIM_ATTACH, .cpu = 0 };
+	struct kmes_producer_page page;
+	struct sim_reply reply;
+	int fds[SIM_FDS];
+
+	(void)state;
+	options.testing = true;
+	ask((struct sim_request){
+		.op = SIM_TEST, .count = SIM_TEST_SWAP, .value = 2 * CAPACITY });
+	send_bytes(&attach, sizeof(attach));
+	serve();
+	reply = receive(fds);
+	assert_int_equal(reply.generation, 1);
+	assert_int_equal(reply.capacity, CAPACITY);
+	assert_int_equal(pread(fds[SIM_FD_RING], &page, sizeof(page), 0), sizeof(page));
+	assert_int_equal(page.generation, 2);
+	assert_int_equal(sim->slots.capacity, 2 * CAPACITY);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+#define REQUEST_TEST(name) cmocka_unit_test_setup_teardown(name, make_sim, free_sim)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		REQUEST_TEST(sim_requests_hello_tells_stream_and_limits),
+		REQUEST_TEST(sim_requests_attach_gives_two_descriptors_of_the_ring),
+		REQUEST_TEST(sim_requests_attach_is_refused_with_a_reason),
+		REQUEST_TEST(sim_requests_capacity_out_of_range_is_rejected_and_told),
+		REQUEST_TEST(sim_requests_capacity_change_is_told_and_no_change_is_not),
+		REQUEST_TEST(sim_requests_capacity_without_memory_is_told),
+		REQUEST_TEST(sim_requests_emit_writes_and_counts),
+		REQUEST_TEST(sim_requests_emit_takes_a_sealed_file),
+		REQUEST_TEST(sim_requests_emit_from_an_open_file_cuts_off),
+		REQUEST_TEST(sim_requests_emit_from_a_pipe_cuts_off),
+		REQUEST_TEST(sim_requests_emit_from_a_short_file_cuts_off),
+		REQUEST_TEST(sim_requests_emit_of_another_length_cuts_off),
+		REQUEST_TEST(sim_requests_request_with_a_tail_cuts_off),
+		REQUEST_TEST(sim_requests_short_message_cuts_off),
+		REQUEST_TEST(sim_requests_empty_message_cuts_off),
+		REQUEST_TEST(sim_requests_huge_message_cuts_off),
+		REQUEST_TEST(sim_requests_hang_up_in_mid_request_is_noticed),
+		REQUEST_TEST(sim_requests_anything_before_hello_cuts_off),
+		REQUEST_TEST(sim_requests_unknown_request_is_refused),
+		REQUEST_TEST(sim_requests_replies_piling_up_cut_off),
+		REQUEST_TEST(sim_requests_unwanted_descriptors_are_closed),
+		REQUEST_TEST(sim_requests_attach_keeps_no_descriptors),
+		REQUEST_TEST(sim_requests_test_hooks_need_the_option),
+		REQUEST_TEST(sim_requests_swap_falls_within_the_attach),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
