@@ -9,8 +9,8 @@ const char kmes_hex_digits[16] = { '0', '1', '2', '3', '4', '5', '6', '7',
 				   '8', '9', 'a', 'b', 'c', 'd', 'e', 'f' };
 
 #define TEN(d) d "0" d "1" d "2" d "3" d "4" d "5" d "6" d "7" d "8" d "9"
-__attribute__((nonstring)) const char kmes_digit_pairs[200] = TEN("0") TEN("1") TEN("2")
-	TEN("3") TEN("4") TEN("5") TEN("6") TEN("7") TEN("8") TEN("9");
+const char kmes_digit_pairs[201] = TEN("0") TEN("1") TEN("2") TEN("3") TEN("4") TEN("5")
+	TEN("6") TEN("7") TEN("8") TEN("9");
 
 static int grow(struct kmes_outbuf *out)
 {

@@ -71,7 +71,7 @@ static inline char *put_bytes(char *p, const void *s, size_t len)
 /* A string literal, stored by its known length. */
 #define put_lit(p, literal) put_bytes((p), (literal), sizeof(literal) - 1)
 
-extern const char kmes_digit_pairs[200];
+extern const char kmes_digit_pairs[201];
 
 /* Two digits of v, which is below 100. */
 static inline char *put_2(char *p, unsigned int v)

@@ -233,12 +233,13 @@ static void demo_emit(struct sim *sim, unsigned int kind)
 	uint8_t buf[512], guid[16];
 	struct kmes_pack payload = kmes_pack_begin(buf, sizeof(buf));
 	struct occasion o = { demo, &PICK(demo, actors), &payload };
-	struct sim_ring *ring = NULL;
+	struct sim_ring *ring;
 
 	kinds[kind].tell(&o);
 	sim_guid_make(guid, sim->peers.key, o.actor->pid, 1);
-	while (turns--)
+	do
 		ring = sim_slots_ring(&sim->slots, SIM_CPU_ANY);
+	while (--turns);
 	sim_emit_trusted(sim, ring, kinds[kind].origin, guid, kinds[kind].type, &payload);
 }
 
