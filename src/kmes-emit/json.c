@@ -106,7 +106,7 @@ static int take_around(struct json *j, enum part part, const char *text, size_t 
 		return 0;
 	}
 	if (j->is_done)
-		return reason_set(j->build.why, "more than one value");
+		return reason_set(j->build.why, "not JSON: more than one value");
 	if (part != PART_OPEN_MAP)
 		return reason_set(j->build.why, "not an object");
 	j->is_in_object = true;

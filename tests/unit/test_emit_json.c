@@ -554,7 +554,7 @@ static void emit_json_lines_are_events(void **state)
 		{ "[]", "!not an object" },
 		{ "1", "!not an object" },
 		{ "\"a\"", "!not an object" },
-		{ "{\"type\":\"a\"} {\"type\":\"b\"}", "!more than one value" },
+		{ "{\"type\":\"a\"} {\"type\":\"b\"}", "!not JSON: more than one value" },
 		{ "{\"type\":\"a\"", "!not JSON: ends inside a value" },
 		{ "{\"type\":\"a\",\"payload\":[1", "!not JSON: ends inside a value" },
 		{ "{\"type\":\"\xff\"}", "!not JSON: not UTF-8" },
