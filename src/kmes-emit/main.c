@@ -286,7 +286,7 @@ int main(int argc, char **argv)
 		r = input_open(&in, opts.input);
 		if (r < 0) {
 			cli_error("%s: cannot open: %s", opts.input, strerror(-r));
-			return CLI_FAILED;
+			exit(CLI_FAILED);
 		}
 		sender.input = in.name;
 	} else {
