@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -260,7 +261,7 @@ static void sim_slots_replace_without_address_space_changes_nothing(void **state
 
 struct sleeper {
 	const struct kmes_producer_page *page;
-	volatile bool sleeps;
+	atomic_bool sleeps;
 	long result;
 };
 

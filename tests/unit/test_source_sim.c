@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The simulator as a source: what the client makes of right, wrong and no answers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sim_proto.h"
+
+#define CAPACITY 65536
+
+/* A stand-in for the simulator: serves one client as `answer` likes. */
+struct server {
+	/* Returns false to hang up. The reply is filled in as an honest one. */
+	bool (*answer)(struct server *s, const struct sim_request *request,
+		       struct sim_reply *reply);
+	pthread_t thread;
+	char dir[32], path[64], name[80];
+	int listener, client;
+	int fds[SIM_FDS]; /* sent with an attach */
+	uint32_t requests;
+	struct sim_request last;
+	uint8_t body[SIM_DATAGRAM_MAX];
+	size_t body_len;
+};
+
+static struct server server;
+static struct kmes_source *src;
+static struct kmes_error err;
+
+static void reply_with(int fd, const struct sim_reply *reply, const int *fds)
+{
+	char control[CMSG_SPACE(SIM_FDS * sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)reply, sizeof(*reply) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (fds) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(SIM_FDS * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, SIM_FDS * sizeof(int));
+	}
+	sendmsg(fd, &msg, MSG_NOSIGNAL);
+}
+
+static void *serve(void *arg)
+{
+	struct server *s = arg;
+	static uint8_t buf[SIM_DATAGRAM_MAX];
+	struct sim_reply reply;
+	ssize_t n;
+
+	s->client = accept(s->listener, NULL, NULL);
+	while ((n = recv(s->client, buf, sizeof(buf), 0)) >= (ssize_t)sizeof(s->last)) {
+		memcpy(&s->last, buf, sizeof(s->last));
+		s->body_len = n - sizeof(s->last);
+		memcpy(s->body, buf + sizeof(s->last), s->body_len);
+		memset(&reply, 0, sizeof(reply));
+		reply.op = s->last.op;
+		reply.id = s->last.id;
+		if (s->last.op == SIM_HELLO) {
+			memcpy(reply.hello.magic, SIM_MAGIC, 8);
+			memcpy(reply.hello.stream_id, "0123456789abcdef", 16);
+			reply.hello.version = SIM_VERSION;
+			reply.hello.slots = 2;
+			reply.hello.max_event_size = 65536;
+		}
+		s->requests++;
+		if (!s->answer(s, &s->last, &reply))
+			break;
+		reply_with(s->client, &reply, s->last.op == SIM_ATTACH ? s->fds : NULL);
+	}
+	close(s->client);
+	return NULL;
+}
+
+static int start(bool (*answer)(struct server *, const struct sim_request *,
+				struct sim_reply *))
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	memset(&server, 0, sizeof(server));
+	server.answer = answer;
+	server.fds[0] = server.fds[1] = -1;
+	strcpy(server.dir, "/tmp/kmes-source.XXXXXX");
+	assert_non_null(mkdtemp(server.dir));
+	snprintf(server.path, sizeof(server.path), "%s/s", server.dir);
+	snprintf(server.name, sizeof(server.name), "sim:%s", server.path);
+	strcpy(address.sun_path, server.path);
+	server.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(server.listener, (void *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(server.listener, 1), 0);
+	assert_int_equal(pthread_create(&server.thread, NULL, serve, &server), 0);
+	return kmes_source_open(&src, server.name, &err);
+}
+
+static void stop(void)
+{
+	unsigned int i;
+
+	kmes_source_close(src);
+	src = NULL;
+	pthread_join(server.thread, NULL);
+	close(server.listener);
+	unlink(server.path);
+	rmdir(server.dir);
+	for (i = 0; i < SIM_FDS; i++)
+		if (server.fds[i] >= 0)
+			close(server.fds[i]);
+}
+
+static bool honest(struct server *s, const struct sim_request *request,
+		   struct sim_reply *reply)
+{
+	(void)s;
+	(void)request;
+	reply->count = request->count;
+	return true;
+}
+
+static void source_sim_open_takes_stream_id(void **state)
+{
+	(void)state;
+	assert_int_equal(start(honest), 0);
+	assert_string_equal(kmes_source_name(src), "sim");
+	assert_memory_equal(kmes_source_stream_id(src), "0123456789abcdef", 16);
+	assert_true(kmes_source_fd(src) >= 0);
+	assert_int_equal(kmes_source_alive(src), 1);
+	stop();
+}
+
+static void source_sim_open_without_a_socket_is_absent(void **state)
+{
+	(void)state;
+	assert_int_equal(kmes_source_open(&src, "sim:/tmp/kmes-there-is-none/s", &err),
+			 -ENOENT);
+	assert_string_equal(err.text, "/tmp/kmes-there-is-none/s does not exist");
+	assert_int_equal(kmes_source_open(&src, "sim:", &err), -EINVAL);
+	assert_int_equal(
+		kmes_source_open(
+			&src,
+			"sim:/0123456789/0123456789/0123456789/0123456789/0123456789"
+			"/0123456789/0123456789/0123456789/0123456789/0123456789",
+			&err),
+		-ENAMETOOLONG);
+}
+
+static void source_sim_open_of_a_stale_socket_is_absent(void **state)
+{
+	char dir[] = "/tmp/kmes-source.XXXXXX", name[64];
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", dir);
+	snprintf(name, sizeof(name), "sim:%s/s", dir);
+	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
+	close(fd);
+	assert_int_equal(kmes_source_open(&src, name, &err), -ENOENT);
+	unlink(address.sun_path);
+	/* a socket of another kind is somebody, but nobody we know */
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(kmes_source_open(&src, name, &err), -EPROTO);
+	close(fd);
+	unlink(address.sun_path);
+	rmdir(dir);
+}
+
+static bool other_magic(struct server *s, const struct sim_request *request,
+			struct sim_reply *reply)
+{
+	(void)s;
+	(void)request;
+	reply->hello.magic[7] ^= 1;
+	return true;
+}
+
+static void source_sim_open_of_a_stranger_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(start(other_magic), -EPROTO);
+	stop();
+}
+
+static bool full(struct server *s, const struct sim_request *request,
+		 struct sim_reply *reply)
+{
+	const struct sim_reply refusal = { .op = SIM_HELLO, .error = -EMFILE };
+
+	(void)request;
+	(void)reply;
+	reply_with(s->client, &refusal, NULL);
+	return false;
+}
+
+static void source_sim_open_of_a_full_simulator_says_so(void **state)
+{
+	(void)state;
+	assert_int_equal(start(full), -EMFILE);
+	assert_non_null(strstr(err.text, "takes no more clients"));
+	stop();
+}
+
+static bool hangs_up_later(struct server *s, const struct sim_request *request,
+			   struct sim_reply *reply)
+{
+	(void)s;
+	(void)reply;
+	return request->op == SIM_HELLO;
+}
+
+/* The end of the simulator is an end, not a failure of some call. */
+static void source_sim_requests_after_the_end_say_so(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+	struct kmes_counters counters;
+
+	(void)state;
+	assert_int_equal(start(hangs_up_later), 0);
+	assert_int_equal(kmes_source_alive(src), 1);
+	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
+	assert_int_equal(kmes_source_alive(src), 0);
+	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
+	assert_int_equal(kmes_source_counters(src, 0, &counters), -ESHUTDOWN);
+	stop();
+}
+
+static bool late_reply_first(struct server *s, const struct sim_request *request,
+			     struct sim_reply *reply)
+{
+	struct sim_reply late = *reply;
+
+	if (request->op == SIM_HELLO)
+		return true;
+	late.id--;
+	late.count = 0;
+	late.error = -EAGAIN;
+	reply_with(s->client, &late, NULL);
+	reply->count = request->count;
+	return true;
+}
+
+static void source_sim_late_reply_is_thrown_away(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+
+	(void)state;
+	assert_int_equal(start(late_reply_first), 0);
+	assert_int_equal(kmes_source_emit(src, -1, &r), 0);
+	stop();
+}
+
+static bool too_many_emitted(struct server *s, const struct sim_request *request,
+			     struct sim_reply *reply)
+{
+	(void)s;
+	reply->count = request->count + 1;
+	return true;
+}
+
+static void source_sim_impossible_count_is_refused(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+	uint32_t emitted;
+
+	(void)state;
+	assert_int_equal(start(too_many_emitted), 0);
+	assert_int_equal(kmes_source_emit_batch(src, -1, &r, 1, &emitted), -EPROTO);
+	assert_int_equal(emitted, 0);
+	stop();
+}
+
+/* [E5] */
+static void source_sim_emit_sends_table_and_bytes(void **state)
+{
+	const struct kmes_record r[2] = { { "ab", "\x01", 1, 2 },
+					  { "c", "\xa1x", 2, 1 } };
+	uint32_t emitted;
+
+	(void)state;
+	assert_int_equal(start(honest), 0);
+	assert_int_equal(kmes_source_emit_batch(src, 1, r, 2, &emitted), 0);
+	assert_int_equal(emitted, 2);
+	assert_int_equal(server.last.op, SIM_EMIT);
+	assert_int_equal(server.last.cpu, 1);
+	assert_int_equal(server.last.count, 2);
+	assert_int_equal(server.last.body_len, server.body_len);
+	assert_int_equal(server.body_len, 2 * 8 + 6);
+	assert_memory_equal(server.body, "\x01\0\0\0\x02\0\0\0\x02\0\0\0\x01\0\0\0", 16);
+	assert_memory_equal(server.body + 16,
+			    "ab\x01"
+			    "c\xa1x",
+			    6);
+	stop();
+}
+
+/* What no event can be is left out of the body: lengths are enough to refuse it. [E2] */
+static void source_sim_emit_reads_no_bytes_of_an_impossible_event(void **state)
+{
+	const struct kmes_record r[2] = { { "ab", "\x01", 1, 2 },
+					  { "c", NULL, UINT32_MAX, 1 } };
+	uint32_t emitted;
+
+	(void)state;
+	assert_int_equal(start(honest), 0);
+	kmes_source_emit_batch(src, 0, r, 2, &emitted);
+	assert_int_equal(server.body_len, 2 * 8 + 3);
+	assert_memory_equal(server.body + 8, "\xff\xff\xff\xff\x01\0\0\0", 8);
+	/* a wrong count is told to the simulator, without a body */
+	assert_int_equal(kmes_source_emit_batch(src, 0, r, 0, &emitted), 0);
+	assert_int_equal(server.last.count, 0);
+	assert_int_equal(kmes_source_emit_batch(src, 0, r, 257, &emitted), 0);
+	assert_int_equal(server.last.count, 257);
+	assert_int_equal(server.body_len, 0);
+	stop();
+}
+
+static void source_sim_large_emit_goes_by_a_file(void **state)
+{
+	static char payload[60000];
+	const struct kmes_record r[2] = { { "t", payload, sizeof(payload), 1 },
+					  { "t", payload, sizeof(payload), 1 } };
+	uint32_t emitted;
+
+	(void)state;
+	assert_int_equal(start(honest), 0);
+	assert_int_equal(kmes_source_emit_batch(src, 0, r, 1, &emitted), 0);
+	assert_int_equal(server.body_len, 60009);
+	assert_int_equal(kmes_source_emit_batch(src, 0, r, 2, &emitted), 0);
+	assert_int_equal(emitted, 2);
+	assert_int_equal(server.body_len, 0);
+	assert_int_equal(server.last.body_len, 2 * 60009);
+	stop();
+}
+
+/* Files as the simulator would give them, or not quite. */
+static void make_files(uint64_t ring_size, int ring_seals)
+{
+	server.fds[SIM_FD_RING] = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	server.fds[SIM_FD_CONSUMER] =
+		memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_int_equal(ftruncate(server.fds[SIM_FD_RING], (off_t)ring_size), 0);
+	assert_int_equal(ftruncate(server.fds[SIM_FD_CONSUMER], 4096), 0);
+	assert_int_equal(fcntl(server.fds[SIM_FD_RING], F_ADD_SEALS, ring_seals), 0);
+	assert_int_equal(fcntl(server.fds[SIM_FD_CONSUMER], F_ADD_SEALS, F_SEAL_SHRINK),
+			 0);
+}
+
+static bool gives_ring(struct server *s, const struct sim_request *request,
+		       struct sim_reply *reply)
+{
+	struct kmes_producer_page page = {
+		.magic = KMES_MAGIC,
+		.version = 1,
+		.cpu_id = 1,
+		.capacity = CAPACITY,
+		.data_offset = 8192,
+		.generation = 4,
+	};
+
+	if (request->op != SIM_ATTACH)
+		return true;
+	assert_int_equal(pwrite(s->fds[0], &page, sizeof(page), 0), sizeof(page));
+	assert_int_equal(pwrite(s->fds[0], "end", 3, 4096 + CAPACITY - 3), 3);
+	reply->capacity = CAPACITY;
+	reply->generation = 4;
+	return true;
+}
+
+/* [A1 M3 M5 M7] */
+static void source_sim_attach_maps_one_range(void **state)
+{
+	struct kmes_mapping map;
+	const uint8_t *base;
+	uint8_t byte;
+
+	(void)state;
+	assert_int_equal(start(gives_ring), 0);
+	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
+	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), 0);
+	base = map.base;
+	assert_int_equal(map.length, 8192 + 2 * CAPACITY);
+	assert_int_equal(map.generation, 4);
+	assert_ptr_equal(map.view.producer, base);
+	assert_ptr_equal(map.need_wake, base + 4096);
+	assert_ptr_equal(map.view.data, base + 8192);
+	assert_memory_equal(map.view.data + CAPACITY - 3, "end", 3);
+	assert_memory_equal(map.view.data + 2 * CAPACITY - 3, "end", 3);
+	*map.need_wake = 1;
+	assert_int_equal(pread(server.fds[SIM_FD_CONSUMER], &byte, 1, 0), 1);
+	assert_int_equal(byte, 1);
+	kmes_mapping_close(&map);
+	stop();
+}
+
+/* A file that could be cut under us would kill us later; one too short at once. */
+static void source_sim_attach_refuses_files_that_can_shrink(void **state)
+{
+	struct kmes_mapping map;
+
+	(void)state;
+	assert_int_equal(start(gives_ring), 0);
+	make_files(4096 + CAPACITY, F_SEAL_GROW);
+	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
+	stop();
+}
+
+static bool gives_short_ring(struct server *s, const struct sim_request *request,
+			     struct sim_reply *reply)
+{
+	(void)s;
+	(void)request;
+	reply->capacity = 2 * CAPACITY;
+	reply->generation = 1;
+	return true;
+}
+
+static void source_sim_attach_refuses_short_files(void **state)
+{
+	struct kmes_mapping map;
+
+	(void)state;
+	assert_int_equal(start(gives_short_ring), 0);
+	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
+	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
+	stop();
+}
+
+static bool gives_odd_capacity(struct server *s, const struct sim_request *request,
+			       struct sim_reply *reply)
+{
+	(void)s;
+	(void)request;
+	reply->capacity = CAPACITY - 4096;
+	return true;
+}
+
+/* [M6] */
+static void source_sim_attach_refuses_an_odd_capacity(void **state)
+{
+	struct kmes_mapping map;
+
+	(void)state;
+	assert_int_equal(start(gives_odd_capacity), 0);
+	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
+	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
+	stop();
+}
+
+static bool gives_nothing(struct server *s, const struct sim_request *request,
+			  struct sim_reply *reply)
+{
+	(void)s;
+	if (request->op == SIM_ATTACH)
+		s->last.op = SIM_SLOTS; /* so that no descriptors go along */
+	reply->capacity = CAPACITY;
+	return true;
+}
+
+static void source_sim_attach_without_descriptors_is_refused(void **state)
+{
+	struct kmes_mapping map;
+
+	(void)state;
+	assert_int_equal(start(gives_nothing), 0);
+	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
+	stop();
+}
+
+static bool counts(struct server *s, const struct sim_request *request,
+		   struct sim_reply *reply)
+{
+	(void)s;
+	if (request->op == SIM_HELLO)
+		return true;
+	reply->capacity = CAPACITY;
+	reply->generation = 3;
+	reply->counts.emitted_events = 1ull << 40;
+	reply->counts.wakes = 5;
+	reply->error = request->op == SIM_SET_CAPACITY ? -ENOMEM : 0;
+	return true;
+}
+
+static void source_sim_counters_and_capacity_are_passed_on(void **state)
+{
+	struct kmes_counters counters;
+	uint64_t capacity;
+
+	(void)state;
+	assert_int_equal(start(counts), 0);
+	assert_int_equal(kmes_source_counters(src, 1, &counters), 0);
+	assert_int_equal(server.last.cpu, 1);
+	assert_int_equal(counters.generation, 3);
+	assert_int_equal(counters.capacity, CAPACITY);
+	assert_int_equal(counters.counts.emitted_events, 1ull << 40);
+	assert_int_equal(counters.counts.wakes, 5);
+	assert_int_equal(kmes_source_capacity(src, &capacity, &err), 0);
+	assert_int_equal(capacity, CAPACITY);
+	assert_int_equal(kmes_source_set_capacity(src, 1 << 20, &err), -ENOMEM);
+	assert_int_equal(server.last.value, 1 << 20);
+	assert_string_equal(
+		err.text,
+		"sim: cannot set the capacity to 1048576: Cannot allocate memory");
+	stop();
+}
+
+static void source_sim_address_follows_the_environment(void **state)
+{
+	struct sockaddr_un address;
+
+	(void)state;
+	setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+	assert_int_equal(kmes_sim_address(&address, NULL), 0);
+	assert_string_equal(address.sun_path, "/run/user/7/kmes-sim.sock");
+	setenv("XDG_RUNTIME_DIR", "", 1);
+	assert_int_equal(kmes_sim_address(&address, NULL), 0);
+	assert_string_equal(address.sun_path, "/run/kmes-sim.sock");
+	unsetenv("XDG_RUNTIME_DIR");
+	assert_int_equal(kmes_sim_address(&address, NULL), 0);
+	assert_string_equal(address.sun_path, "/run/kmes-sim.sock");
+	assert_int_equal(kmes_sim_address(&address, "rel"), 0);
+	assert_string_equal(address.sun_path, "rel");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(source_sim_open_takes_stream_id),
+		cmocka_unit_test(source_sim_open_without_a_socket_is_absent),
+		cmocka_unit_test(source_sim_open_of_a_stale_socket_is_absent),
+		cmocka_unit_test(source_sim_open_of_a_stranger_is_refused),
+		cmocka_unit_test(source_sim_open_of_a_full_simulator_says_so),
+		cmocka_unit_test(source_sim_requests_after_the_end_say_so),
+		cmocka_unit_test(source_sim_late_reply_is_thrown_away),
+		cmocka_unit_test(source_sim_impossible_count_is_refused),
+		cmocka_unit_test(source_sim_emit_sends_table_and_bytes),
+		cmocka_unit_test(source_sim_emit_reads_no_bytes_of_an_impossible_event),
+		cmocka_unit_test(source_sim_large_emit_goes_by_a_file),
+		cmocka_unit_test(source_sim_attach_maps_one_range),
+		cmocka_unit_test(source_sim_attach_refuses_files_that_can_shrink),
+		cmocka_unit_test(source_sim_attach_refuses_short_files),
+		cmocka_unit_test(source_sim_attach_refuses_an_odd_capacity),
+		cmocka_unit_test(source_sim_attach_without_descriptors_is_refused),
+		cmocka_unit_test(source_sim_counters_and_capacity_are_passed_on),
+		cmocka_unit_test(source_sim_address_follows_the_environment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
