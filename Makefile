@@ -67,6 +67,9 @@ LIB_OBJS := \
 	wait_group \
 	when \
 
+# The tracefs source, where libtraceevent is installed.
+TRACEFS_OBJS := \
+
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
 
@@ -124,13 +127,14 @@ LIBS_kmes-stat := -lsmartcols
 # Optional: trace events of stock kernels, and the screen of kmes-stat --watch.
 HAVE = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
 ifeq ($(call HAVE,libtraceevent),yes)
-OPT_CFLAGS += -DHAVE_LIBTRACEEVENT $(shell pkg-config --cflags libtraceevent)
+LIB_OBJS += $(TRACEFS_OBJS)
+OPT_CFLAGS += $(if $(strip $(TRACEFS_OBJS)),-DKMES_HAVE_TRACEEVENT) $(shell pkg-config --cflags libtraceevent)
 LIBS += $(shell pkg-config --libs libtraceevent)
 else
 MISSING += libtraceevent
 endif
 ifeq ($(call HAVE,ncursesw),yes)
-OPT_CFLAGS += -DHAVE_NCURSESW $(shell pkg-config --cflags ncursesw)
+OPT_CFLAGS += -DKMES_HAVE_NCURSES $(shell pkg-config --cflags ncursesw)
 LIBS_kmes-stat += $(shell pkg-config --libs ncursesw)
 else
 MISSING += ncursesw

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-#ifdef HAVE_NCURSESW
+#ifdef KMES_HAVE_NCURSES
 
 #include <curses.h>
 #include <string.h>
