@@ -187,6 +187,11 @@ static uint32_t sgr_size(const uint8_t *s, uint32_t len)
 	return n < len ? n + 1 : len;
 }
 
+static bool is_reset(const uint8_t *s, uint32_t size)
+{
+	return size == sizeof(KMES_SGR_RESET) - 1 && !memcmp(s, KMES_SGR_RESET, size);
+}
+
 static uint32_t escape_size(const uint8_t *s, uint32_t len)
 {
 	uint32_t size = 2;
@@ -247,7 +252,7 @@ static char *cut_unit(struct kmes_cutter *cutter, char *p, const uint8_t *s,
 	if (cutter->column + columns > cutter->width)
 		return cut_line(cutter, p);
 	if (*s == '\33')
-		cutter->is_colored = memcmp(s, KMES_SGR_RESET, size) != 0;
+		cutter->is_colored = !is_reset(s, size);
 	cutter->column += columns;
 	return put_bytes(p, s, size);
 }

@@ -125,6 +125,10 @@ static char *put_json_scalar(struct kmes_outbuf *out, char *p,
 {
 	struct kmes_moment moment;
 
+	if (tok->type == KMES_MP_STR)
+		return put_quoted(out, p, tok->data, tok->len);
+	if (tok->type == KMES_MP_UINT) /* masks too */
+		return put_u64(p, tok->value.u);
 	switch (kmes_special_of(tok, hint, &moment)) {
 	case KMES_SID:
 		p = put_lit(p, "{\"$sid\":\"");
@@ -188,12 +192,23 @@ static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *
 
 /* ---- lines ---- */
 
+/* Without leading zeros, which JSON's numbers cannot have. */
+static char *put_ts_ns(char *p, struct kmes_formatter *f, uint64_t ts_ns)
+{
+	uint32_t ns;
+
+	if (ts_ns < KMES_NS)
+		return put_u64(p, ts_ns);
+	p = put_clock_epoch(p, &f->clock, ts_ns, &ns);
+	return put_9(p, ns);
+}
+
 static char *put_stamps(char *p, struct kmes_formatter *f, uint64_t ts_ns, uint16_t cpu)
 {
 	p = put_lit(p, "{\"time\":\"");
 	p = put_clock_iso(p, &f->clock, ts_ns);
 	p = put_lit(p, "\",\"ts_ns\":");
-	p = put_u64(p, ts_ns);
+	p = put_ts_ns(p, f, ts_ns);
 	p = put_lit(p, ",\"cpu\":");
 	return put_u64(p, cpu);
 }

@@ -40,6 +40,8 @@ static char *put_delta(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 
 static char *put_time(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 {
+	uint32_t ns;
+
 	switch (f->options.time) {
 	case KMES_TIME_CLOCK:
 		return put_clock_utc(p, &f->clock, ts_ns);
@@ -48,9 +50,9 @@ static char *put_time(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 	case KMES_TIME_ISO:
 		return put_clock_iso(p, &f->clock, ts_ns);
 	case KMES_TIME_EPOCH:
-		p = put_u64(p, ts_ns / KMES_NS);
+		p = put_clock_epoch(p, &f->clock, ts_ns, &ns);
 		p = put_char(p, '.');
-		return put_9(p, ts_ns % KMES_NS);
+		return put_9(p, ns);
 	case KMES_TIME_DELTA:
 		return put_delta(p, f, ts_ns);
 	case KMES_TIME_NONE:

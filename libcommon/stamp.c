@@ -75,6 +75,7 @@ static uint32_t clock_set_utc(struct kmes_clock *clock, uint64_t ts_ns)
 
 	if (second != clock->utc_second || !clock->utc_valid) {
 		put_second(clock->utc, second);
+		clock->epoch_len = put_u64(clock->epoch, second) - clock->epoch;
 		clock->utc_second = second;
 		clock->utc_valid = true;
 	}
@@ -107,6 +108,13 @@ char *put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns)
 	p = put_bytes(p, clock->utc, sizeof(clock->utc));
 	p = put_9(p, ns);
 	return put_char(p, 'Z');
+}
+
+char *put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns, uint32_t *ns)
+{
+	*ns = clock_set_utc(clock, ts_ns);
+	memcpy(p, clock->epoch, sizeof(clock->epoch));
+	return p + clock->epoch_len;
 }
 
 char *put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns)

@@ -22,12 +22,17 @@ char *put_stamp_iso(char *p, int64_t second, uint32_t ns);
 struct kmes_clock {
 	uint64_t utc_second, local_second;
 	bool utc_valid, local_valid;
-	char utc[20];  /* 2026-11-29T20:21:22. */
-	char local[8]; /* 21:21:22 */
+	char utc[20];	/* 2026-11-29T20:21:22. */
+	char local[8];	/* 21:21:22 */
+	char epoch[12]; /* 1795983682 */
+	uint8_t epoch_len;
 };
 
 /* The same through the clock, for the stamps of events. */
 char *put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+
+/* 1795983682, the seconds since the epoch; the nanoseconds go to `ns`. */
+char *put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns, uint32_t *ns);
 
 /* 20:21:22.123456, in UTC or in the time zone of the process. */
 char *put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns);

@@ -28,9 +28,6 @@ char *put_json(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 char *put_hex_all(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len);
 char *put_base64(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len);
 
-/* May this key stand without quotes? */
-bool kmes_key_is_bare(const uint8_t *key, uint32_t len);
-
 /* A scalar or an empty container; strings in quotes. */
 char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
 		 enum kmes_hint hint);

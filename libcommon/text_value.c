@@ -27,14 +27,17 @@ static bool is_literal_word(const uint8_t *key, uint32_t len)
 	}
 }
 
-bool kmes_key_is_bare(const uint8_t *key, uint32_t len)
+/* A bare key, or NULL when it must be quoted. */
+static char *put_bare(char *p, const uint8_t *key, uint32_t len)
 {
-	if (!len || bare_class[key[0]] != 1)
-		return false;
-	for (uint32_t i = 1; i < len; i++)
+	if (!len || bare_class[key[0]] != 1 || is_literal_word(key, len))
+		return NULL;
+	for (uint32_t i = 0; i < len; i++) {
 		if (!bare_class[key[i]])
-			return false;
-	return !is_literal_word(key, len);
+			return NULL;
+		p[i] = key[i];
+	}
+	return p + len;
 }
 
 static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
@@ -44,6 +47,13 @@ static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_toke
 	p = put_lit(p, ", 0x");
 	p = put_hex_all(out, p, tok->data, tok->len);
 	return put_char(p, ')');
+}
+
+static char *put_quoted(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
+{
+	p = put_char(p, '"');
+	p = put_escaped(out, p, tok->data, tok->len);
+	return put_char(p, '"');
 }
 
 static char *put_plain(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
@@ -62,9 +72,7 @@ static char *put_plain(struct kmes_outbuf *out, char *p, const struct kmes_mp_to
 	case KMES_MP_FLOAT64:
 		return put_float64(p, tok->value.u);
 	case KMES_MP_STR:
-		p = put_char(p, '"');
-		p = put_escaped(out, p, tok->data, tok->len);
-		return put_char(p, '"');
+		return put_quoted(out, p, tok);
 	case KMES_MP_BIN:
 		p = put_lit(p, "0x");
 		return put_hex_all(out, p, tok->data, tok->len);
@@ -83,6 +91,12 @@ char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *t
 {
 	struct kmes_moment moment;
 
+	/* Most values */
+	if (tok->type == KMES_MP_UINT && hint != KMES_HINT_ACCESS)
+		return put_u64(p, tok->value.u);
+	if (tok->type == KMES_MP_STR)
+		return put_quoted(out, p, tok);
+
 	p = kmes_out_room(out, p, KMES_MASK_TEXT_MAX + KMES_TEXT_SLACK);
 	switch (kmes_special_of(tok, hint, &moment)) {
 	case KMES_PLAIN:
@@ -99,13 +113,17 @@ char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *t
 	return put_plain(out, p, tok);
 }
 
+/* A name that is longer than a piece of output is no name: quoted. */
 static char *put_key_plain(struct kmes_outbuf *out, char *p,
 			   const struct kmes_mp_token *tok)
 {
-	if (tok->type == KMES_MP_STR && tok->len <= KMES_OUT_PIECE - KMES_TEXT_SLACK &&
-	    kmes_key_is_bare(tok->data, tok->len)) {
+	char *end;
+
+	if (tok->type == KMES_MP_STR && tok->len <= KMES_OUT_PIECE - KMES_TEXT_SLACK) {
 		p = kmes_out_room(out, p, tok->len + KMES_TEXT_SLACK);
-		return put_bytes(p, tok->data, tok->len);
+		end = put_bare(p, tok->data, tok->len);
+		if (end)
+			return end;
 	}
 	return put_scalar(out, p, tok, KMES_HINT_NONE);
 }

@@ -202,7 +202,7 @@ static void number_every_power_of_two_and_its_neighbours_read_back(void **state)
 static void number_random_bits_read_back(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < 40000; i++) {
 		uint64_t bits = rng();
 
 		if (kmes_float64_is_finite(bits) && bits << 1)
@@ -210,7 +210,7 @@ static void number_random_bits_read_back(void **state)
 		/* and from 2^-100 to 2^100, where most numbers are */
 		check64((bits & 0x800fffffffffffff) | (923 + rng() % 200) << 52);
 	}
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < 40000; i++) {
 		uint32_t bits = rng() >> 32;
 
 		if ((bits >> 23 & 0xff) != 0xff && bits << 1)
@@ -222,7 +222,7 @@ static void number_random_bits_read_back(void **state)
 static void number_short_decimals_come_back_as_written(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < 40000; i++) {
 		char text[40];
 		unsigned int decimals = 1 + rng() % 6;
 		uint64_t whole = rng() % 1000000;
