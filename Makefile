@@ -155,15 +155,23 @@ PROGRAMS := $(TOOLS:%=$(B)/bin/%)
 all: $(LIBKMES) $(PROGRAMS) #: programs in build/bin, library in build/lib
 	$(if $(MISSING),@echo "built without what needs $(MISSING): not installed")
 
-$(B)/obj/%.o: %.c Makefile
+# Other flags than last time: build everything anew.
+FLAGS := $(CC) $(OWN) $(CFLAGS) $(CPPFLAGS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+
+$(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(OWN) $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-$(LIBKMES): $(LIB_OBJS:%=$(B)/obj/libcommon/%.o)
+$(LIBKMES): $(LIB_OBJS:%=$(B)/obj/libcommon/%.o) Makefile
 	@mkdir -p $(@D)
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 define tool_rule
 $(B)/bin/$(1): $(OBJS_$(1):%=$(B)/obj/src/$(1)/%.o) $(LIBKMES)
@@ -184,10 +192,10 @@ LIBTEST    := $(B)/lib/libtest.a
 
 $(B)/obj/tests/%.o: OWN += -Itests/lib -I.
 
-$(LIBTEST): $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/lib/*.c)) $(TOOL_PARTS)
+$(LIBTEST): $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/lib/*.c)) $(TOOL_PARTS) Makefile
 	@mkdir -p $(@D)
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) qcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
 $(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBKMES)
 	@mkdir -p $(@D)
