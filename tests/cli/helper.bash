@@ -149,8 +149,13 @@ sim_start() {
 	simulator_only "needs the simulator"
 	background sim "$KMES_BIN/kmes-sim" --socket="$KMES_TMP/sock" "$@"
 	SIM_PID=$!
-	wait_for_line "$KMES_TMP/sim.out" '^kmes-sim: ready on ' || return 1
+	wait_until 10 sim_is_ready_or_gone || return 1
+	grep -q '^kmes-sim: ready on ' "$KMES_TMP/sim.out" || return 1
 	export KMES_SOURCE=sim:$KMES_TMP/sock
+}
+
+sim_is_ready_or_gone() {
+	grep -q '^kmes-sim: ready on ' "$KMES_TMP/sim.out" || process_is_gone "$SIM_PID"
 }
 
 sim_stop() {
