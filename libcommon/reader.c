@@ -366,6 +366,7 @@ int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
 		kmes_reader_close(rd);
 		return r;
 	}
+	rd->turn = rd->ring_count - 1; /* the first ring's is next */
 	for (i = 0; i < rd->ring_count; i++)
 		rd->idle[rd->idle_len++] = &rd->rings[i];
 	*out = rd;
