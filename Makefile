@@ -41,11 +41,14 @@ LIB_OBJS := \
 	columns \
 	error \
 	event \
+	filter \
 	format \
 	format_json \
 	format_text \
 	glob \
 	mapping \
+	match \
+	match_walk \
 	number \
 	numeral \
 	outbuf \

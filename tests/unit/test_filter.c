@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Filters: types, origins, times, CPUs, and conditions on fields of hostile payloads. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "filter.h"
+#include "match.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- conditions on the payload ---- */
+
+/* The bytes at the end of their allocation, so that sanitizers see any overrun. */
+static bool passes_bytes(const char *expr, const void *payload, size_t len)
+{
+	uint8_t *copy = malloc(len ? len : 1);
+	struct kmes_error err = { "" };
+	struct kmes_match *match;
+	bool passes;
+
+	assert_non_null(copy);
+	memcpy(copy, payload, len);
+	if (kmes_match_new(&match, expr, &err))
+		fail_msg("'%s' is refused: %s", expr, err.text);
+	passes = kmes_match_passes(match, copy, (uint32_t)len);
+	kmes_match_free(match);
+	free(copy);
+	return passes;
+}
+
+#define PASSES(expr, literal) passes_bytes(expr, literal, sizeof(literal) - 1)
+
+/* {user: {name: "alice", id: 1000}, list: [10, {x: "y"}, nil], ok: true, ratio: 0.5} */
+#define SAMPLE                                                                           \
+	"\x84\xa4user\x82\xa4name\xa5"                                                   \
+	"alice\xa2id\xcd\x03\xe8\xa4list\x93\x0a\x81\xa1x\xa1y\xc0\xa2ok\xc3\xa5"        \
+	"ratio\xcb\x3f\xe0\0\0\0\0\0\0"
+
+static void filter_field_is_there_or_not(void **state)
+{
+	(void)state;
+	assert_true(PASSES("user", SAMPLE));
+	assert_true(PASSES("user.name", SAMPLE));
+	assert_true(PASSES("list.2", SAMPLE));
+	assert_false(PASSES("name", SAMPLE));
+	assert_false(PASSES("user.nam", SAMPLE));
+	assert_false(PASSES("user.name.x", SAMPLE));
+	assert_false(PASSES("list.3", SAMPLE));
+	assert_false(PASSES("ok.x", SAMPLE));
+}
+
+static void filter_text_of_a_value_is_compared(void **state)
+{
+	(void)state;
+	assert_true(PASSES("user.name=alice", SAMPLE));
+	assert_true(PASSES("user.name=ali*", SAMPLE));
+	assert_false(PASSES("user.name=Alice", SAMPLE));
+	assert_false(PASSES("user.name=bob", SAMPLE));
+	assert_true(PASSES("user.name!=bob", SAMPLE));
+	assert_false(PASSES("user.name!=alice", SAMPLE));
+	assert_false(PASSES("user.shoe!=bob", SAMPLE));
+	assert_true(PASSES("user.id=1000", SAMPLE));
+	assert_true(PASSES("user.id=1*", SAMPLE));
+	assert_false(PASSES("user.id=100", SAMPLE));
+	assert_true(PASSES("ok=true", SAMPLE));
+	assert_true(PASSES("list.2=nil", SAMPLE));
+	assert_true(PASSES("ratio=0.5", SAMPLE));
+	assert_true(PASSES("list.1.x=y", SAMPLE));
+	assert_true(PASSES("list.1={x: \"y\"}", SAMPLE));
+	assert_true(PASSES("list=\\[10, *nil\\]", SAMPLE));
+}
+
+static void filter_text_has_neither_quotes_nor_escapes(void **state)
+{
+	(void)state;
+	assert_true(PASSES("a=x\ny\"z", "\x81\xa1"
+					"a\xa5x\ny\"z"));
+	assert_true(PASSES("a=\xff*", "\x81\xa1"
+				      "a\xa2\xff\xfe"));
+	assert_true(PASSES("a=", "\x81\xa1"
+				 "a\xa0"));
+	assert_false(PASSES("a=", "\x81\xa1"
+				  "a\xa1x"));
+}
+
+static void filter_fields_with_a_meaning_compare_as_printed(void **state)
+{
+	(void)state;
+	assert_true(PASSES("user_sid=S-1-5-18",
+			   "\x81\xa8user_sid\xc4\x0c\x01\x01\0\0\0\0\0\x05\x12\0\0\0"));
+	assert_true(PASSES("sids.*=S-1-5-18",
+			   "\x81\xa4sids\x91\xc4\x0c\x01\x01\0\0\0\0\0\x05\x12\0\0\0"));
+	assert_true(PASSES("data=0x0101*",
+			   "\x81\xa4"
+			   "data\xc4\x0c\x01\x01\0\0\0\0\0\x05\x12\0\0\0"));
+	assert_true(PASSES("at=1970-01-01T00:00:01.000000000Z", "\x81\xa2"
+								"at\xd6\xff\0\0\0\x01"));
+	/* A mask is known by its number too. */
+	assert_true(PASSES("access=1", "\x81\xa6"
+				       "access\x01"));
+	assert_true(PASSES("access=0x00000001(*", "\x81\xa6"
+						  "access\x01"));
+	assert_true(PASSES("access!=2", "\x81\xa6"
+					"access\x01"));
+}
+
+static void filter_numbers_compare_by_value(void **state)
+{
+	(void)state;
+	assert_true(PASSES("user.id>999", SAMPLE));
+	assert_true(PASSES("user.id>=1000", SAMPLE));
+	assert_false(PASSES("user.id>1000", SAMPLE));
+	assert_true(PASSES("user.id<1000.5", SAMPLE));
+	assert_true(PASSES("user.id<=1000", SAMPLE));
+	assert_false(PASSES("user.id<1000", SAMPLE));
+	assert_true(PASSES("ratio<1", SAMPLE));
+	assert_true(PASSES("ratio>-1", SAMPLE));
+	assert_false(PASSES("user.name>0", SAMPLE));
+	assert_false(PASSES("ok>0", SAMPLE));
+	assert_false(PASSES("user>0", SAMPLE));
+	/* 2^53 + 1 is no double, and 2^64 - 1 no signed number. */
+	assert_true(PASSES("n>9007199254740992", "\x81\xa1n\xcf\0\x20\0\0\0\0\0\x01"));
+	assert_false(PASSES("n>9007199254740993", "\x81\xa1n\xcf\0\x20\0\0\0\0\0\x01"));
+	assert_true(PASSES("n>0", "\x81\xa1n\xcf\xff\xff\xff\xff\xff\xff\xff\xff"));
+	assert_true(PASSES("n=18446744073709551615",
+			   "\x81\xa1n\xcf\xff\xff\xff\xff\xff\xff\xff\xff"));
+	assert_true(PASSES("n=-9223372036854775808", "\x81\xa1n\xd3\x80\0\0\0\0\0\0\0"));
+	assert_false(PASSES("n<=1", "\x81\xa1n\xcb\x7f\xf8\0\0\0\0\0\0"));
+	assert_false(PASSES("n>=1", "\x81\xa1n\xcb\x7f\xf8\0\0\0\0\0\0"));
+}
+
+static void filter_star_stands_for_one_level(void **state)
+{
+	(void)state;
+	assert_true(PASSES("*.name=alice", SAMPLE));
+	assert_true(PASSES("list.*=10", SAMPLE));
+	assert_true(PASSES("list.*.x=y", SAMPLE));
+	assert_true(PASSES("*.*.x=y", SAMPLE));
+	assert_false(PASSES("*=alice", SAMPLE));
+	assert_false(PASSES("*.x=y", SAMPLE));
+	/* A star within a key is a star. */
+	assert_false(PASSES("us*.name=alice", SAMPLE));
+	assert_true(PASSES("a*=1", "\x81\xa2"
+				   "a*\x01"));
+	assert_true(PASSES("\\*=1", "\x82\xa1"
+				    "a\x02\xa1*\x01"));
+	assert_false(PASSES("\\*=2", "\x82\xa1"
+				     "a\x02\xa1*\x01"));
+}
+
+static void filter_keys_may_hold_what_is_special(void **state)
+{
+	(void)state;
+	assert_true(PASSES("a\\.b=1", "\x81\xa3"
+				      "a.b\x01"));
+	assert_false(PASSES("a.b=1", "\x81\xa3"
+				     "a.b\x01"));
+	assert_true(PASSES("a\\=b=1", "\x81\xa3"
+				      "a=b\x01"));
+	assert_true(PASSES("a\\\\b=1", "\x81\xa3"
+				       "a\\b\x01"));
+	assert_true(PASSES("a\\<b>0", "\x81\xa3"
+				      "a<b\x01"));
+	assert_true(PASSES("a!b=1", "\x81\xa3"
+				    "a!b\x01"));
+	/* The first operator splits; what follows belongs to the value. */
+	assert_true(PASSES("a=b=c", "\x81\xa1"
+				    "a\xa3"
+				    "b=c"));
+	assert_true(PASSES("a=<>!", "\x81\xa1"
+				    "a\xa3<>!"));
+}
+
+static void filter_keys_that_are_no_strings_go_by_their_text(void **state)
+{
+	(void)state;
+	assert_true(PASSES("7=x", "\x81\x07\xa1x"));
+	assert_true(PASSES("-1=x", "\x81\xff\xa1x"));
+	assert_true(PASSES("nil=x", "\x81\xc0\xa1x"));
+	assert_true(PASSES("true=x", "\x81\xc3\xa1x"));
+	assert_false(PASSES("07=x", "\x81\x07\xa1x"));
+	assert_true(PASSES("7=x", "\x81\xa1"
+				  "7\xa1x"));
+	/* A list or map as a key is passed over, and found by a star alone. */
+	assert_true(PASSES("a=1", "\x82\x92\x01\x02\x05\xa1"
+				  "a\x01"));
+	assert_true(PASSES("*=5", "\x82\x92\x01\x02\x05\xa1"
+				  "a\x01"));
+}
+
+static void filter_any_of_doubled_keys_counts(void **state)
+{
+	(void)state;
+	assert_true(PASSES("a=1", "\x82\xa1"
+				  "a\x01\xa1"
+				  "a\x02"));
+	assert_true(PASSES("a=2", "\x82\xa1"
+				  "a\x01\xa1"
+				  "a\x02"));
+	assert_true(PASSES("a!=1", "\x82\xa1"
+				   "a\x01\xa1"
+				   "a\x02"));
+	assert_true(PASSES("a.x=1", "\x82\xa1"
+				    "a\x81\xa1y\x01\xa1"
+				    "a\x81\xa1x\x01"));
+}
+
+static void filter_payload_without_fields_passes_nothing(void **state)
+{
+	(void)state;
+	assert_false(PASSES("a", ""));
+	assert_false(PASSES("a", "\x01"));
+	assert_false(PASSES("0", "\xa1x"));
+	assert_false(PASSES("a", "\x80"));
+	assert_false(PASSES("*", "\x90"));
+	assert_true(PASSES("0=5", "\x91\x05"));
+}
+
+static void filter_malformed_payload_is_looked_at_up_to_the_fault(void **state)
+{
+	size_t len;
+
+	(void)state;
+	for (len = 0; len < sizeof(SAMPLE) - 1; len++) {
+		/* "alice" ends behind byte 18 */
+		assert_int_equal(passes_bytes("user.name=alice", SAMPLE, len), len >= 18);
+		assert_false(passes_bytes("nothing", SAMPLE, len));
+		assert_false(passes_bytes("*.*.*.*=x", SAMPLE, len));
+	}
+	assert_false(PASSES("a", "\xdf\xff\xff\xff\xff\xa1"
+				 "a\x01"));
+	assert_false(PASSES("a", "\x81\xc1\x01"));
+	assert_false(PASSES("a=x*", "\x81\xa1"
+				    "a\xdb\xff\xff\xff\xffx"));
+}
+
+static void filter_deep_payloads_need_no_stack(void **state)
+{
+	enum { DEEP = 1 << 20 };
+	uint8_t *bytes = malloc(DEEP);
+	char path[2 * 256 + 1];
+	struct kmes_match *match;
+	int i;
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 0x91, DEEP - 1);
+	bytes[DEEP - 1] = 0x05;
+	assert_false(passes_bytes("1", bytes, DEEP));
+	assert_true(passes_bytes("0.0.0", bytes, DEEP));
+	/* Deeper than any payload that is printed: its text matches nothing. */
+	assert_false(passes_bytes("0=*", bytes, DEEP));
+	for (i = 0; i < 256; i++)
+		memcpy(path + 2 * i, "0.", 2);
+	path[2 * 256 - 1] = '\0';
+	assert_true(passes_bytes(path, bytes, DEEP));
+	strcpy(path + 2 * 256 - 1, ".");
+	assert_int_equal(kmes_match_new(&match, path, NULL), -EINVAL);
+	/* The innermost of 250. */
+	for (i = 0; i < 250; i++)
+		memcpy(path + 2 * i, "0.", 2);
+	strcpy(path + 2 * 250 - 1, "=5");
+	assert_true(passes_bytes(path, bytes + DEEP - 251, 251));
+	free(bytes);
+}
+
+static void filter_wrong_conditions_are_refused(void **state)
+{
+	static const char *const exprs[] = {
+		"",	 "=x",	    ".",   "a.",   ".a",       "a..b=1", "a.=1",
+		"a\\",	 "a\\x",    "a>",  "a<x",  "a>=1x",    "a<0x10", "a<=1,5",
+		"a>nan", "a<1e999", "a=[", "a=\\", "a!=[z-a]", "!=x",	 "<1",
+	};
+	struct kmes_error err;
+	struct kmes_match *match;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(exprs); i++) {
+		err.text[0] = '\0';
+		if (kmes_match_new(&match, exprs[i], &err) != -EINVAL)
+			fail_msg("'%s' is accepted", exprs[i]);
+		assert_null(match);
+		assert_non_null(strstr(err.text, "'"));
+	}
+}
+
+/* ---- the head of an event ---- */
+
+struct sample {
+	uint8_t bytes[256];
+	struct kmes_event event;
+};
+
+static const struct kmes_event *event(struct sample *s, const char *type)
+{
+	static const uint8_t guid[16];
+
+	memset(&s->event, 0, sizeof(s->event));
+	s->event.type = type;
+	s->event.type_len = (uint16_t)strlen(type);
+	s->event.payload = (const uint8_t *)SAMPLE;
+	s->event.payload_len = sizeof(SAMPLE) - 1;
+	s->event.ts_ns = 1000;
+	s->event.process_guid = s->event.true_token_guid = guid;
+	s->event.effective_token_guid = guid;
+	return &s->event;
+}
+
+static struct kmes_filter *filter_of_types(const char *a, const char *b)
+{
+	struct kmes_filter *filter = kmes_filter_new();
+
+	assert_non_null(filter);
+	if (a)
+		assert_int_equal(kmes_filter_add_type(filter, a, NULL), 0);
+	if (b)
+		assert_int_equal(kmes_filter_add_type(filter, b, NULL), 0);
+	return filter;
+}
+
+static bool type_passes(const char *a, const char *b, const char *type)
+{
+	struct kmes_filter *filter = filter_of_types(a, b);
+	struct sample s;
+	bool passes = kmes_filter_passes(filter, event(&s, type));
+
+	kmes_filter_free(filter);
+	return passes;
+}
+
+static void filter_empty_one_passes_everything(void **state)
+{
+	struct kmes_filter *filter = kmes_filter_new();
+	struct sample s;
+
+	(void)state;
+	assert_false(kmes_filter_is_set(filter));
+	assert_true(kmes_filter_passes(filter, event(&s, "x")));
+	kmes_filter_free(filter);
+	kmes_filter_free(NULL);
+}
+
+static void filter_types_are_alternatives_and_exclusions_win(void **state)
+{
+	(void)state;
+	assert_true(type_passes("app.*", NULL, "app.login"));
+	assert_false(type_passes("app.*", NULL, "db.query"));
+	assert_true(type_passes("app.*", "db.*", "db.query"));
+	assert_false(type_passes("app.*", "!app.login", "app.login"));
+	assert_false(type_passes("!app.login", "app.*", "app.login"));
+	assert_true(type_passes("app.*", "^app.login", "app.logout"));
+	/* Exclusions alone let all else pass. */
+	assert_true(type_passes("!app.*", NULL, "db.query"));
+	assert_false(type_passes("^app.*", NULL, "app.x"));
+	assert_true(type_passes("\\!x", NULL, "!x"));
+	assert_false(type_passes("APP.*", NULL, "app.x"));
+}
+
+static void filter_type_is_bytes_with_a_length(void **state)
+{
+	struct kmes_filter *filter = filter_of_types("a?b", NULL);
+	struct sample s;
+
+	(void)state;
+	event(&s, "a");
+	s.event.type = "a\0b";
+	s.event.type_len = 3;
+	assert_true(kmes_filter_passes(filter, &s.event));
+	s.event.type_len = 2;
+	assert_false(kmes_filter_passes(filter, &s.event));
+	kmes_filter_free(filter);
+}
+
+static bool origin_passes(const char *text, uint8_t origin)
+{
+	struct kmes_filter *filter = kmes_filter_new();
+	struct sample s;
+	bool passes;
+
+	event(&s, "x");
+	s.event.origin = origin;
+	assert_int_equal(kmes_filter_add_origin(filter, text, NULL), 0);
+	passes = kmes_filter_passes(filter, &s.event);
+	kmes_filter_free(filter);
+	return passes;
+}
+
+static void filter_origins_by_word_and_number(void **state)
+{
+	(void)state;
+	assert_true(origin_passes("userspace", 0));
+	assert_true(origin_passes("user", 0));
+	assert_true(origin_passes("USR", 0));
+	assert_true(origin_passes("kmes", 1));
+	assert_true(origin_passes("Kacs", 2));
+	assert_true(origin_passes("lcs", 3));
+	assert_true(origin_passes("trace", 254));
+	assert_true(origin_passes("host", 255));
+	assert_true(origin_passes("77", 77));
+	assert_true(origin_passes("c77", 77));
+	assert_true(origin_passes("C77", 77));
+	assert_true(origin_passes("c255", 255));
+	assert_false(origin_passes("kmes", 0));
+	assert_false(origin_passes("77", 78));
+}
+
+static void filter_wrong_texts_are_refused_by_name(void **state)
+{
+	static const char *const origins[] = {
+		"", "c", "256", "-1", "users", "cc1", "1 "
+	};
+	static const char *const types[] = { "", "!", "^", "[", "!a[", "x\\" };
+	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_error err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(origins); i++)
+		if (kmes_filter_add_origin(filter, origins[i], NULL) != -EINVAL)
+			fail_msg("origin '%s' is accepted", origins[i]);
+	for (i = 0; i < COUNT(types); i++)
+		if (kmes_filter_add_type(filter, types[i], NULL) != -EINVAL)
+			fail_msg("type '%s' is accepted", types[i]);
+	assert_int_equal(kmes_filter_add_origin(filter, "users", &err), -EINVAL);
+	assert_string_equal(err.text, "unknown origin: 'users'");
+	assert_int_equal(kmes_filter_add_type(filter, "a[b", &err), -EINVAL);
+	assert_string_equal(err.text, "'[' without its ']' in the type: 'a[b'");
+	/* None of them left a condition behind. */
+	assert_false(kmes_filter_is_set(filter));
+	kmes_filter_free(filter);
+}
+
+static void filter_times_include_both_ends(void **state)
+{
+	struct kmes_filter *filter = kmes_filter_new();
+	struct sample s;
+
+	(void)state;
+	event(&s, "x");
+	kmes_filter_set_times(filter, 1000, 2000);
+	assert_true(kmes_filter_passes(filter, &s.event));
+	s.event.ts_ns = 2000;
+	assert_true(kmes_filter_passes(filter, &s.event));
+	s.event.ts_ns = 999;
+	assert_false(kmes_filter_passes(filter, &s.event));
+	s.event.ts_ns = 2001;
+	assert_false(kmes_filter_passes(filter, &s.event));
+	kmes_filter_free(filter);
+}
+
+static void filter_cpus_are_a_set(void **state)
+{
+	static struct kmes_cpus cpus;
+	struct kmes_filter *filter = kmes_filter_new();
+	struct sample s;
+
+	(void)state;
+	kmes_cpus_add(&cpus, 2);
+	kmes_cpus_add(&cpus, 65535);
+	kmes_filter_set_cpus(filter, &cpus);
+	event(&s, "x");
+	assert_false(kmes_filter_passes(filter, &s.event));
+	s.event.cpu = 2;
+	assert_true(kmes_filter_passes(filter, &s.event));
+	s.event.cpu = 65535;
+	assert_true(kmes_filter_passes(filter, &s.event));
+	kmes_filter_free(filter);
+}
+
+static void filter_kinds_of_conditions_must_all_hold(void **state)
+{
+	struct kmes_filter *filter = filter_of_types("app.*", NULL);
+	struct sample s;
+
+	(void)state;
+	assert_int_equal(kmes_filter_add_origin(filter, "user", NULL), 0);
+	assert_int_equal(kmes_filter_add_match(filter, "user.name=alice", NULL), 0);
+	assert_int_equal(kmes_filter_add_match(filter, "user.id>5", NULL), 0);
+	assert_true(kmes_filter_passes(filter, event(&s, "app.x")));
+	assert_false(kmes_filter_passes(filter, event(&s, "db.x")));
+	event(&s, "app.x");
+	s.event.origin = 1;
+	assert_false(kmes_filter_passes(filter, &s.event));
+	assert_int_equal(kmes_filter_add_match(filter, "user.id>5000", NULL), 0);
+	assert_false(kmes_filter_passes(filter, event(&s, "app.x")));
+	kmes_filter_free(filter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(filter_field_is_there_or_not),
+		cmocka_unit_test(filter_text_of_a_value_is_compared),
+		cmocka_unit_test(filter_text_has_neither_quotes_nor_escapes),
+		cmocka_unit_test(filter_fields_with_a_meaning_compare_as_printed),
+		cmocka_unit_test(filter_numbers_compare_by_value),
+		cmocka_unit_test(filter_star_stands_for_one_level),
+		cmocka_unit_test(filter_keys_may_hold_what_is_special),
+		cmocka_unit_test(filter_keys_that_are_no_strings_go_by_their_text),
+		cmocka_unit_test(filter_any_of_doubled_keys_counts),
+		cmocka_unit_test(filter_payload_without_fields_passes_nothing),
+		cmocka_unit_test(filter_malformed_payload_is_looked_at_up_to_the_fault),
+		cmocka_unit_test(filter_deep_payloads_need_no_stack),
+		cmocka_unit_test(filter_wrong_conditions_are_refused),
+		cmocka_unit_test(filter_empty_one_passes_everything),
+		cmocka_unit_test(filter_types_are_alternatives_and_exclusions_win),
+		cmocka_unit_test(filter_type_is_bytes_with_a_length),
+		cmocka_unit_test(filter_origins_by_word_and_number),
+		cmocka_unit_test(filter_wrong_texts_are_refused_by_name),
+		cmocka_unit_test(filter_times_include_both_ends),
+		cmocka_unit_test(filter_cpus_are_a_set),
+		cmocka_unit_test(filter_kinds_of_conditions_must_all_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
