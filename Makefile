@@ -77,6 +77,11 @@ TRACEFS_OBJS := \
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
 
 OBJS_kmes-dump := \
+	main \
+	options \
+	print \
+	run \
+	tally \
 
 OBJS_kmes-emit := \
 	build \

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* options.h - what a run of kmes-dump was asked to do. */
+#ifndef DUMP_OPTIONS_H
+#define DUMP_OPTIONS_H
+
+#include "cli.h"
+#include "filter.h"
+#include "format.h"
+#include "when.h"
+
+enum dump_style {
+	DUMP_TEXT,
+	DUMP_PRETTY,
+	DUMP_HEX,
+	DUMP_JSON,
+};
+
+struct dump_opts {
+	/* what to read */
+	bool snapshot;
+	bool only_new;
+	enum kmes_reader_order order;
+
+	/* which events pass, and how long to go on */
+	struct kmes_filter *filter;
+	struct kmes_when since, until;
+	bool has_since, has_until;
+	uint64_t until_ns;    /* UINT64_MAX: no end */
+	uint64_t count;	      /* UINT64_MAX: all */
+	uint64_t duration_ns; /* UINT64_MAX: no end */
+
+	/* how to print them */
+	enum dump_style style;
+	enum kmes_time_style time;
+	bool color;
+	bool with_boot;
+	bool line_buffered;
+	unsigned int width; /* columns, 0: as wide as they are */
+
+	bool fail_on_loss;
+	bool quiet;
+};
+
+/* Parses everything; what is wrong is reported and exits 2. */
+void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char **argv);
+void dump_options_fini(struct dump_opts *opts);
+
+/*
+ * Tells the filter which times --since and --until mean, now that it is known what is
+ * read: a time of day is the latest one before now.
+ */
+void dump_options_set_times(struct dump_opts *opts);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * run.c - the loop: events go through the filter to the printer, and whatever can end it
+ * besides is looked at when the rings are empty, and in a flood every few hundred events.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+/* Clocks are asked after this many items of a flood. */
+#define LOOK_EVERY 512u
+/* Whether stdout's reader is gone, while nothing is printed. */
+#define READER_LOOK_NS 500000000ull
+/* Events reach us this much after their stamp at most, the wait for their order included. */
+#define LATE_NS 50000000ull
+/* In a flood that never leaves the rings empty, --until ends so much later at most. */
+#define DRAIN_NS 1000000000ull
+#define WAIT_MS 100
+
+struct run {
+	const struct dump_opts *opts;
+	struct kmes_reader *reader;
+	struct dump_printer *printer;
+	struct dump_tally *tally;
+	bool has_filter;
+	unsigned int until_look;
+	uint64_t stop_ns;	   /* by --duration, on the monotonic clock */
+	uint64_t drain_ns;	   /* --until is past: the end, on that clock */
+	uint64_t reader_looked_ns; /* at stdout's other end */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t sum_capped(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Prints an event that passes; true when it was the last one wanted. */
+static bool take_event(struct run *run, const struct kmes_event *event)
+{
+	run->tally->read++;
+	if (run->has_filter && !kmes_filter_passes(run->opts->filter, event))
+		return false;
+	dump_print_event(run->printer, event);
+	return ++run->tally->printed == run->opts->count;
+}
+
+static bool take_item(struct run *run, const struct kmes_item *item)
+{
+	switch (item->kind) {
+	case KMES_ITEM_EVENT:
+		return take_event(run, item->event);
+	case KMES_ITEM_LOSS:
+		dump_tally_lose(run->tally, &item->loss);
+		dump_print_loss(run->printer, &item->loss);
+		return false;
+	case KMES_ITEM_NOTE:
+		cli_warn("%s", item->note);
+		return false;
+	case KMES_ITEM_RESIZE: /* followed without a word */
+		return false;
+	}
+	return false;
+}
+
+/* Whether --duration or --until says that this is the end. */
+static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
+{
+	if (now_ns >= run->stop_ns)
+		return true;
+	if (run->opts->until_ns == UINT64_MAX)
+		return false;
+	if (clock_ns(CLOCK_REALTIME) <= sum_capped(run->opts->until_ns, LATE_NS))
+		return false;
+	if (run->drain_ns == UINT64_MAX)
+		run->drain_ns = now_ns + DRAIN_NS;
+	return rings_are_empty || now_ns >= run->drain_ns;
+}
+
+/* What may have happened meanwhile; true when it ends the run. */
+static bool look_around(struct run *run, bool rings_are_empty, enum dump_end *end)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	run->until_look = LOOK_EVERY;
+	if (cli_signal_arrived(SIGUSR1))
+		dump_tally_print(run->tally, run->has_filter);
+	if (now_ns - run->reader_looked_ns >= READER_LOOK_NS) {
+		run->reader_looked_ns = now_ns;
+		dump_print_check_reader(run->printer);
+	}
+	*end = DUMP_END_DONE;
+	return is_time_up(run, now_ns, rings_are_empty);
+}
+
+/* How long there is nothing to do but to wait for events. */
+static int wait_ms(const struct run *run)
+{
+	uint64_t now_ns, left_ns;
+
+	if (run->stop_ns == UINT64_MAX)
+		return WAIT_MS;
+	now_ns = clock_ns(CLOCK_MONOTONIC);
+	left_ns = run->stop_ns > now_ns ? run->stop_ns - now_ns : 0;
+	return left_ns / 1000000 >= WAIT_MS ? WAIT_MS : (int)(left_ns / 1000000) + 1;
+}
+
+static enum dump_end end_of_reader(const struct run *run, int rc)
+{
+	if (rc == -ENODATA)
+		return DUMP_END_DONE;
+	if (rc == -ESHUTDOWN) {
+		cli_warn("source ended");
+		return DUMP_END_DONE;
+	}
+	cli_error("%s", kmes_reader_error(run->reader));
+	return DUMP_END_FAILED;
+}
+
+static enum dump_end loop(struct run *run)
+{
+	struct kmes_item item;
+	enum dump_end end;
+	int rc;
+
+	if (look_around(run, false, &end))
+		return end;
+	for (;;) {
+		if (cli_stop_signal())
+			return DUMP_END_STOPPED;
+		if (dump_print_has_failed(run->printer))
+			return DUMP_END_OUTPUT;
+		rc = kmes_reader_next(run->reader, &item);
+		if (rc > 0) {
+			if (take_item(run, &item))
+				return DUMP_END_DONE;
+			if (!--run->until_look && look_around(run, false, &end))
+				return end;
+			continue;
+		}
+		if (rc < 0)
+			return end_of_reader(run, rc);
+		dump_print_flush(run->printer);
+		if (look_around(run, true, &end))
+			return end;
+		if (kmes_reader_wait(run->reader, wait_ms(run),
+				     dump_print_fd(run->printer)))
+			dump_print_check_reader(run->printer);
+	}
+}
+
+enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
+		       struct dump_printer *printer, struct dump_tally *tally)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct run run = {
+		.opts = opts,
+		.reader = reader,
+		.printer = printer,
+		.tally = tally,
+		.has_filter = kmes_filter_is_set(opts->filter),
+		.stop_ns = sum_capped(now_ns, opts->duration_ns),
+		.drain_ns = UINT64_MAX,
+		.reader_looked_ns = now_ns,
+	};
+
+	return loop(&run);
+}
