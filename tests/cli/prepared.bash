@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# prepared.bash - rings with events of any content and stamp, served by rings.py.
+# shellcheck shell=bash disable=SC2154
+
+# event CPU SEQ TS TYPE [PAYLOAD-HEX [MORE-JSON]]: one more prepared event.
+event() {
+	printf '{"cpu": %s, "seq": %s, "ts": %s, "type": "%s", "payload": "%s"%s}\n' \
+		"$1" "$2" "$3" "$4" "${5-80}" "${6:+, $6}" >>"$KMES_TMP/events"
+}
+
+# hole-free empty ring of a CPU
+empty_ring() { echo "{\"cpu\": $1}" >>"$KMES_TMP/events"; }
+
+# prepared_start [--slots=N] [--capacity=BYTES]: serve what was prepared.
+prepared_start() {
+	simulator_only "needs prepared rings"
+	background rings "$KMES_TOP/tests/cli/rings.py" "$KMES_TMP/prepared" "$KMES_TMP/events" "$@"
+	wait_for_line "$KMES_TMP/rings.out" '^ready$' || return 1
+	export KMES_SOURCE=sim:$KMES_TMP/prepared
+}
+
+# live_start ...: the same, and `event` goes on to write to the rings, through a FIFO.
+live_start() {
+	mv "$KMES_TMP/events" "$KMES_TMP/events.first"
+	mkfifo "$KMES_TMP/events"
+	simulator_only "needs prepared rings"
+	background rings "$KMES_TOP/tests/cli/rings.py" "$KMES_TMP/prepared" "$KMES_TMP/events" "$@"
+	exec {LIVE_FD}>"$KMES_TMP/events"
+	cat "$KMES_TMP/events.first" >&"$LIVE_FD"
+	echo '{"serve": true}' >&"$LIVE_FD"
+	wait_for_line "$KMES_TMP/rings.out" '^ready$' || return 1
+	export KMES_SOURCE=sim:$KMES_TMP/prepared
+}
