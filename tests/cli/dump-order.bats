@@ -26,7 +26,7 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 
 	for cpu in {0..7}; do
 		for i in {1..20}; do
-			event $cpu $i $((i * 1000 + (cpu * 37) % 8)) x
+			event "$cpu" "$i" $((i * 1000 + (cpu * 37) % 8)) x
 		done
 	done
 	prepared_start
