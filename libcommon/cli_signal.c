@@ -22,8 +22,8 @@
 static volatile sig_atomic_t stop_signal;
 static volatile sig_atomic_t arrived[NSIG];
 
-/* SIGPIPE and the mask as the tool was started with them. */
-static struct sigaction original_pipe;
+/* What is changed whatever it was, as the tool was started with it. */
+static struct sigaction original_pipe, original_alarm;
 static sigset_t original_mask;
 
 uint64_t cli_now_ns(void)
@@ -40,6 +40,7 @@ void cli_signals_begin(void)
 
 	sigemptyset(&ignore.sa_mask);
 	sigaction(SIGPIPE, &ignore, &original_pipe);
+	sigaction(SIGALRM, NULL, &original_alarm);
 	sigprocmask(SIG_SETMASK, NULL, &original_mask);
 }
 
@@ -75,9 +76,13 @@ static void on_stop(int sig)
 void cli_stop_on(int sig)
 {
 	struct sigaction tick = { .sa_handler = on_tick };
+	sigset_t mask;
 
 	sigemptyset(&tick.sa_mask);
 	sigaction(SIGALRM, &tick, NULL);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
 	catch_signal(sig, on_stop);
 }
 
@@ -137,5 +142,6 @@ void cli_signals_for_child(void)
 		    now.sa_handler != SIG_DFL)
 			sigaction(sig, &action, NULL);
 	sigaction(SIGPIPE, &original_pipe, NULL);
+	sigaction(SIGALRM, &original_alarm, NULL);
 	sigprocmask(SIG_SETMASK, &original_mask, NULL);
 }

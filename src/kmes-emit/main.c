@@ -103,7 +103,7 @@ static void check_combination(const struct emit_opts *opts)
 static void put_json(struct json *json, struct kmes_pack *out, const char *text,
 		     const char *what)
 {
-	struct reason why = {""};
+	struct reason why = { "" };
 	char full[256];
 
 	if (json_value(json, text, strlen(text), out, &why) == 0)
@@ -166,7 +166,7 @@ static int take_line(struct json *json, struct sender *s, const struct input *in
 		     const char *line, size_t len)
 {
 	struct place place;
-	struct reason why = {""};
+	struct reason why = { "" };
 	int r = json_event(json, line, len, sender_room(s), &place, &why);
 
 	if (r > 0)

@@ -534,15 +534,21 @@ static void cli_out_to_a_closed_stdout_is_an_error(void **state)
 		"kmes-test: standard output: cannot write: Bad file descriptor\n");
 }
 
-/* Nobody reads; two signals as timeout(1) sends them. */
+/* Nobody reads; two signals as timeout(1) sends them. SIGALRM is blocked from the start. */
 static void assert_given_up(int flags)
 {
+	sigset_t mask, before;
+
 	struct result r;
 	int fds[2], err;
 	pid_t pid;
 
 	assert_int_equal(pipe2(fds, flags), 0);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	sigprocmask(SIG_BLOCK, &mask, &before);
 	pid = child_start(body_flood, &fds[1], &err);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	usleep(300000); /* until it hangs in its write */
 	kill(pid, SIGTERM);
 	kill(pid, SIGTERM);
@@ -668,7 +674,7 @@ static void cli_die_by_signal_dies_by_it(void **state)
 /* arg: SIGPIPE's handler and whether SIGUSR2 is blocked at the start */
 static void body_child_signals(void *arg)
 {
-	struct sigaction pipe_now, int_now, quit_now;
+	struct sigaction pipe_now, int_now, quit_now, alarm_now;
 	sigset_t mask;
 	bool special = arg != NULL;
 
@@ -677,6 +683,7 @@ static void body_child_signals(void *arg)
 	if (special) {
 		signal(SIGPIPE, SIG_IGN);
 		signal(SIGQUIT, SIG_IGN);
+		signal(SIGALRM, SIG_IGN);
 		sigprocmask(SIG_BLOCK, &mask, NULL);
 	}
 	begin_plain();
@@ -687,6 +694,7 @@ static void body_child_signals(void *arg)
 	sigaction(SIGPIPE, NULL, &pipe_now);
 	sigaction(SIGINT, NULL, &int_now);
 	sigaction(SIGQUIT, NULL, &quit_now);
+	sigaction(SIGALRM, NULL, &alarm_now);
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	if (pipe_now.sa_handler != (special ? SIG_IGN : SIG_DFL))
 		_exit(1);
@@ -694,6 +702,8 @@ static void body_child_signals(void *arg)
 		_exit(2);
 	if (quit_now.sa_handler != (special ? SIG_IGN : SIG_DFL))
 		_exit(3);
+	if (alarm_now.sa_handler != (special ? SIG_IGN : SIG_DFL))
+		_exit(5);
 	if (sigismember(&mask, SIGUSR2) != special || sigismember(&mask, SIGTERM))
 		_exit(4);
 }
