@@ -344,11 +344,15 @@ static void ring_drop_spends_a_sequence_and_shows_as_a_gap(void **state)
 	testring_free(ring);
 }
 
-/* Overwrite the size of the oldest event, then write one that needs room. [E13] */
+/*
+ * Overwrite the size of the oldest event, then write one that needs room. 65000 leads to
+ * write_pos, where 64 more events would have to be. [E13]
+ */
 static void ring_corrupt_size_gives_up_all_events_and_is_counted(void **state)
 {
-	static const uint32_t sizes[] = { 0,	 1,	77,	    65001,     65536,
-					  65537, 65535, 0x7fffffff, 0xffffffff };
+	static const uint32_t sizes[] = {
+		0, 1, 77, 65000, 65001, 65535, 65536, 65537, 0x7fffffff, 0xffffffff,
+	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -367,6 +371,23 @@ static void ring_corrupt_size_gives_up_all_events_and_is_counted(void **state)
 		assert_counts_add_up(ring);
 		testring_free(ring);
 	}
+}
+
+/* No walk through sizes that are too small for an event, however well they add up. [E13] */
+static void ring_sizes_below_a_header_are_not_walked(void **state)
+{
+	struct testring *ring = testring_new(CAPACITY, 0, 1);
+
+	(void)state;
+	for (int n = 0; n < 65; n++)
+		testring_emit_size(ring, 1000);
+	for (uint32_t at = 0; at < 64000; at += 77)
+		memcpy(ring->data + at, "\x4d\0\0\0", 4);
+	testring_emit_size(ring, 1000);
+	assert_int_equal(ring->w.counts.corrupt_resyncs, 1);
+	assert_int_equal(ring->producer->tail_pos, 65000);
+	assert_counts_add_up(ring);
+	testring_free(ring);
 }
 
 /*
@@ -418,6 +439,7 @@ int main(void)
 		cmocka_unit_test(ring_room_is_made_event_by_event_from_the_oldest),
 		cmocka_unit_test(ring_drop_spends_a_sequence_and_shows_as_a_gap),
 		cmocka_unit_test(ring_corrupt_size_gives_up_all_events_and_is_counted),
+		cmocka_unit_test(ring_sizes_below_a_header_are_not_walked),
 		cmocka_unit_test(ring_wrong_size_never_makes_the_counts_disagree),
 	};
 
