@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* main.c - kmes-emit: writes events, from the command line or from lines of JSON. */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,27 @@ static int emit_input(struct input *in, struct sender *s)
 
 /* ---- the run ---- */
 
+/*
+ * Where the kernel owns the rings, an event goes to the CPU that its emitter runs on; one
+ * that is offline has a ring all the same, but nothing can run there.
+ */
+static void go_to_cpu(int cpu)
+{
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+
+	if (!set)
+		cli_no_memory();
+	CPU_ZERO_S(size, set);
+	CPU_SET_S((size_t)cpu, size, set);
+	if (sched_setaffinity(0, size, set) < 0) {
+		cli_error("cpu%d: cannot emit there: %s (is it online, and allowed?)",
+			  cpu, strerror(errno));
+		exit(CLI_FAILED);
+	}
+	CPU_FREE(set);
+}
+
 /* A CPU without a ring is a wrong value, as far as the source can tell. */
 static void check_cpu(struct kmes_source *src, int cpu)
 {
@@ -244,10 +266,12 @@ static void check_cpu(struct kmes_source *src, int cpu)
 	if (cpu < 0)
 		return;
 	r = kmes_source_counters(src, (uint16_t)cpu, &counters);
-	if (r != -EINVAL && r != -ENOENT)
-		return;
-	snprintf(text, sizeof(text), "%d", cpu);
-	cli_usage_error("--cpu: this CPU has no ring", text);
+	if (r == -EINVAL || r == -ENOENT) {
+		snprintf(text, sizeof(text), "%d", cpu);
+		cli_usage_error("--cpu: this CPU has no ring", text);
+	}
+	if (strcmp(kmes_source_name(src), "sim") != 0)
+		go_to_cpu(cpu);
 }
 
 static int run(const struct emit_opts *opts, struct cli *cli, struct input *in,
