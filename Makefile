@@ -31,6 +31,9 @@ endif
 
 # What the library is made of, libcommon/NAME.c, one a line, by alphabet.
 LIB_OBJS := \
+	block \
+	capture_read \
+	capture_write \
 	cli \
 	cli_cpus \
 	cli_message \
@@ -46,6 +49,7 @@ LIB_OBJS := \
 	format_json \
 	format_text \
 	glob \
+	inflate \
 	mapping \
 	match \
 	match_walk \

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * capture.h - events in a file, to be read later.
+ *
+ * A capture is a header of 64 bytes and then records, each an event as it stood in its
+ * ring. A record without a type, which no event is, is the capture's own; its payload is
+ * a map:
+ *
+ *	{"first": u, "last": u}   these sequences of its CPU were lost
+ *	{"end": n}                the end: n events since the header
+ *
+ * A capture without its end was cut, or is still being written. A header may stand
+ * wherever a record may, so that captures can be joined by cat(1), and appended to.
+ *
+ *	offset 0   magic "KMESCAP1"
+ *	       8   u32 version, 1
+ *	       12  u32 flags, 0
+ *	       16  stream id, 16 bytes: (cpu, sequence) names an event within it
+ *	       32  boot id, 16 bytes
+ *	       48  u64 start, ns since the epoch
+ *	       56  u32 slot count
+ *	       60  zero
+ *
+ * Compressed captures are gzip members one after the other, each complete in itself.
+ */
+#ifndef KMES_CAPTURE_H
+#define KMES_CAPTURE_H
+
+#include "kmes.h"
+
+#define KMES_CAPTURE_MAGIC "KMESCAP1"
+#define KMES_CAPTURE_HEADER_SIZE 64
+#define KMES_CAPTURE_VERSION 1
+
+struct kmes_capture_info {
+	uint8_t stream_id[16];
+	uint8_t boot_id[16];
+	uint64_t start_ns;
+	uint32_t slots;
+};
+
+/* ---- writing ---- */
+
+struct kmes_capture_writer;
+
+struct kmes_capture_options {
+	int gzip_level; /* 0: plain, 1 to 9 */
+	/*
+	 * Asked when the file system is full: 1 after something was removed, so that
+	 * writing is tried again. NULL: never. Called from any thread, one at a time.
+	 */
+	int (*make_space)(void *arg);
+	void *arg;
+};
+
+/*
+ * Begins a capture at the end of `fd`, which belongs to the writer from now on, also on
+ * failure. 0 or -errno.
+ */
+int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
+		       const struct kmes_capture_info *info,
+		       const struct kmes_capture_options *options);
+
+/*
+ * Adds an event or a loss. May wait for the disk, or for a compressor that is behind by
+ * several blocks. 0, or the first -errno that writing met; nothing is written after it.
+ */
+int kmes_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event);
+int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss);
+
+/*
+ * Sends on what was added so far, so that it outlives this process. Compressed blocks
+ * are on their way when this returns, not yet written. 0 or -errno.
+ */
+int kmes_capture_push(struct kmes_capture_writer *w);
+
+/* Bytes that went into the file, and events that were written there whole. */
+uint64_t kmes_capture_bytes(struct kmes_capture_writer *w);
+uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w);
+
+/*
+ * Writes the end, waits for all of it, fdatasync(2)s and closes; `*safe_events` (NULL: not
+ * wanted) as above. Frees the writer. 0 or the first -errno.
+ */
+int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events);
+
+/* ---- reading ---- */
+
+struct kmes_capture_reader;
+
+/*
+ * Reads a capture, plain or gzip, from `fd`, which belongs to the reader from now on, also
+ * on failure. `follow`: its end is only where it has grown to so far. 0 or -errno.
+ */
+int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
+void kmes_capture_close(struct kmes_capture_reader *r);
+
+/*
+ * The next event or loss: 1; 0: nothing now (followed, or a signal came); -ENODATA: a
+ * complete end; another -errno: all whole events before it were handed out, and
+ * kmes_capture_error has a sentence without the file's name. Blocks as read(2) does.
+ */
+int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item);
+const char *kmes_capture_error(const struct kmes_capture_reader *r);
+
+/* What is odd but no error, such as bytes behind the last member; "" if nothing is. */
+const char *kmes_capture_warning(const struct kmes_capture_reader *r);
+
+/* Of the header read last; NULL before the first one. */
+const struct kmes_capture_info *kmes_capture_info(const struct kmes_capture_reader *r);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* capture_read.c - takes a capture apart, whole events up to where it is damaged or cut. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "inflate.h"
+#include "kmes_msgpack.h"
+
+#define START_ROOM (256u << 10)
+
+struct kmes_capture_reader {
+	struct kmes_inflate *in;
+	bool follow;
+	bool has_header;
+	bool has_ended; /* since the header read last */
+	struct kmes_capture_info info;
+	uint64_t events; /* since that header */
+	uint64_t at;	 /* place of buf[off] among the bytes read */
+	uint8_t *buf;
+	size_t room, off, len;
+	struct kmes_event event;
+	struct kmes_error err;
+};
+
+int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow)
+{
+	struct kmes_capture_reader *r = calloc(1, sizeof(*r));
+	struct kmes_inflate *in;
+	int rc = kmes_inflate_new(&in, fd);
+
+	if (rc < 0 || !r) {
+		if (rc == 0)
+			kmes_inflate_free(in);
+		free(r);
+		return -ENOMEM;
+	}
+	r->in = in;
+	r->follow = follow;
+	r->room = START_ROOM;
+	r->buf = malloc(r->room);
+	if (!r->buf) {
+		kmes_capture_close(r);
+		return -ENOMEM;
+	}
+	*out = r;
+	return 0;
+}
+
+void kmes_capture_close(struct kmes_capture_reader *r)
+{
+	if (!r)
+		return;
+	kmes_inflate_free(r->in);
+	free(r->buf);
+	free(r);
+}
+
+const char *kmes_capture_error(const struct kmes_capture_reader *r)
+{
+	return r->err.text;
+}
+
+const char *kmes_capture_warning(const struct kmes_capture_reader *r)
+{
+	return kmes_inflate_warning(r->in);
+}
+
+const struct kmes_capture_info *kmes_capture_info(const struct kmes_capture_reader *r)
+{
+	return r->has_header ? &r->info : NULL;
+}
+
+static void pass(struct kmes_capture_reader *r, size_t bytes)
+{
+	r->off += bytes;
+	r->at += bytes;
+}
+
+/* More bytes behind those at hand: 1, 0 at the end so far, or -errno. */
+static int fill(struct kmes_capture_reader *r)
+{
+	int64_t n;
+
+	if (r->off) {
+		memmove(r->buf, r->buf + r->off, r->len - r->off);
+		r->len -= r->off;
+		r->off = 0;
+	}
+	/* Grows as bytes really come, not because a size says so. */
+	if (r->len == r->room) {
+		uint8_t *buf = realloc(r->buf, r->room * 2);
+
+		if (!buf)
+			return kmes_error_set(&r->err, -ENOMEM,
+					      "no memory for an event of "
+					      "more than %zu bytes",
+					      r->room);
+		r->buf = buf;
+		r->room *= 2;
+	}
+	n = kmes_inflate_read(r->in, r->buf + r->len, r->room - r->len);
+	if (n == -EBADMSG)
+		return kmes_error_set(&r->err, -EBADMSG,
+				      "damaged gzip data after byte %llu",
+				      (unsigned long long)(r->at + r->len));
+	if (n == -EINTR)
+		return -EINTR;
+	if (n < 0)
+		return kmes_error_set(&r->err, (int)n, "cannot read: %s",
+				      strerror((int)-n));
+	r->len += (size_t)n;
+	return n > 0;
+}
+
+static int take_header(struct kmes_capture_reader *r)
+{
+	const uint8_t *h = r->buf + r->off;
+	uint32_t version;
+
+	memcpy(&version, h + 8, sizeof(version));
+	if (version != KMES_CAPTURE_VERSION)
+		return kmes_error_set(&r->err, -EPROTO,
+				      "capture version %u, this program reads %u",
+				      version, KMES_CAPTURE_VERSION);
+	memcpy(r->info.stream_id, h + 16, 16);
+	memcpy(r->info.boot_id, h + 32, 16);
+	memcpy(&r->info.start_ns, h + 48, sizeof(r->info.start_ns));
+	memcpy(&r->info.slots, h + 56, sizeof(r->info.slots));
+	r->has_header = true;
+	r->has_ended = false;
+	r->events = 0;
+	pass(r, KMES_CAPTURE_HEADER_SIZE);
+	return 0;
+}
+
+/* The value of a key with an unsigned number, in a map of such; false: not there. */
+static bool find_number(const struct kmes_event *e, const char *key, uint64_t *number)
+{
+	const uint8_t *pos = e->payload, *end = e->payload + e->payload_len;
+	struct kmes_mp_token map, name, value;
+	uint64_t i;
+
+	if (kmes_mp_next(&pos, end, &map) < 0 || map.type != KMES_MP_MAP)
+		return false;
+	for (i = 0; i < map.count; i++) {
+		if (kmes_mp_next(&pos, end, &name) < 0 ||
+		    kmes_mp_next(&pos, end, &value) < 0)
+			return false;
+		if (name.type == KMES_MP_STR && name.len == strlen(key) &&
+		    !memcmp(name.data, key, name.len) && value.type == KMES_MP_UINT) {
+			*number = value.value.u;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A record of the capture's own: 1 with a loss in `item`, 0, or -errno. */
+static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
+{
+	uint64_t first, last, end;
+
+	if (find_number(&r->event, "first", &first) &&
+	    find_number(&r->event, "last", &last) && first <= last) {
+		item->kind = KMES_ITEM_LOSS;
+		item->loss.cpu = r->event.cpu;
+		item->loss.first = first;
+		item->loss.last = last;
+		item->loss.ts_ns = r->event.ts_ns;
+		return 1;
+	}
+	if (!find_number(&r->event, "end", &end))
+		return 0;
+	if (end != r->events)
+		return kmes_error_set(&r->err, -EBADMSG,
+				      "holds %llu events where its end says %llu",
+				      (unsigned long long)r->events,
+				      (unsigned long long)end);
+	r->has_ended = true;
+	return 0;
+}
+
+/* What stands at hand: 1 an item, 0 more bytes are needed, or -errno. */
+static int parse(struct kmes_capture_reader *r, struct kmes_item *item)
+{
+	for (;;) {
+		const uint8_t *at = r->buf + r->off;
+		size_t len = r->len - r->off;
+		size_t magic = len < 8 ? len : 8;
+		int rc;
+
+		if (!len)
+			return 0;
+		if (!memcmp(at, KMES_CAPTURE_MAGIC, magic)) {
+			if (len < KMES_CAPTURE_HEADER_SIZE)
+				return 0;
+			rc = take_header(r);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		if (!r->has_header)
+			return kmes_error_set(&r->err, -EPROTO, "not a KMES capture");
+		rc = kmes_event_parse(&r->event, at, len, KMES_CAPACITY_MAX);
+		if (rc < 0)
+			return kmes_error_set(&r->err, -EBADMSG,
+					      "not an event at byte %llu",
+					      (unsigned long long)r->at);
+		if (rc == 0)
+			return 0;
+		pass(r, r->event.size);
+		if (r->event.type_len) {
+			r->events++;
+			r->has_ended = false;
+			item->kind = KMES_ITEM_EVENT;
+			item->event = &r->event;
+			return 1;
+		}
+		rc = take_record(r, item);
+		if (rc)
+			return rc;
+	}
+}
+
+/* Why there is no more. */
+static int judge_end(struct kmes_capture_reader *r)
+{
+	if (r->off == r->len && !r->has_header && !kmes_inflate_is_cut(r->in))
+		return kmes_error_set(&r->err, -EPROTO,
+				      "not a KMES capture: it is empty");
+	if (r->off < r->len || kmes_inflate_is_cut(r->in))
+		return kmes_error_set(
+			&r->err, -EPIPE,
+			"ends in the middle of an event (still being written?)");
+	if (!r->has_ended)
+		return kmes_error_set(
+			&r->err, -EPIPE,
+			"ends without its end record (still being written?)");
+	return -ENODATA;
+}
+
+int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
+{
+	for (;;) {
+		int rc = parse(r, item);
+
+		if (rc)
+			return rc;
+		rc = fill(r);
+		if (rc == -EINTR)
+			return 0;
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return r->follow ? 0 : judge_end(r);
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* inflate.h - the bytes of a file, plain or gzip, members in a row; library-private. */
+#ifndef KMES_INFLATE_H
+#define KMES_INFLATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kmes_inflate;
+
+/* Takes over `fd`, also on failure. 0 or -ENOMEM. */
+int kmes_inflate_new(struct kmes_inflate **out, int fd);
+void kmes_inflate_free(struct kmes_inflate *in);
+
+/*
+ * Reads up to `size` bytes: how many, 0 at the end of the file so far, -EINTR, -EBADMSG
+ * for damaged compression, or what read(2) said.
+ */
+int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size);
+
+/* At the end: inside a gzip member, so that something is missing. */
+int kmes_inflate_is_cut(const struct kmes_inflate *in);
+
+/* What stood behind the last member and was passed over; "" if nothing did. */
+const char *kmes_inflate_warning(const struct kmes_inflate *in);
+
+#endif
