@@ -212,6 +212,25 @@ static void order_sleeper_clears_its_flag_relaxed(void **state)
 				       "store need_wake; ");
 }
 
+/* [N4 N9]: one look before the sleep and one behind it, none in between. */
+static void order_sleeper_does_not_spin(void **state)
+{
+	static const struct kmes_source_ops nothing_special;
+	struct kmes_source src = { .ops = &nothing_special, .fd = -1 };
+	struct kmes_ring ring;
+	struct kmes_reader rd = { .src = &src, .rings = &ring, .ring_count = 1 };
+
+	(void)state;
+	mapped_ring(&ring);
+	assert_int_equal(kmes_wait_new(&rd.wait, 1), 0);
+	assert_int_equal(kmes_reader_wait(&rd, 5, -1), 0);
+	kmes_wait_free(rd.wait);
+	assert_string_equal(order_log, "release need_wake; fence-full; "
+				       "acquire futex_counter; acquire write_pos; "
+				       "acquire generation; "
+				       "acquire write_pos; acquire generation; ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup(order_sleeper_arms_fences_samples_and_looks,
 				       setup),
 		cmocka_unit_test_setup(order_sleeper_clears_its_flag_relaxed, setup),
+		cmocka_unit_test_setup(order_sleeper_does_not_spin, setup),
 	};
 
 	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
