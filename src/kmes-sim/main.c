@@ -65,7 +65,7 @@ static int tell_ready(const struct sim *sim)
 {
 	char line[256];
 	int n = snprintf(line, sizeof(line), "kmes-sim: ready on %s\n",
-			 sim->address.sun_path);
+			 sim->options->address.sun_path);
 	int r = cli_write_all(STDOUT_FILENO, line, n);
 	int fd;
 

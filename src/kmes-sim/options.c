@@ -74,6 +74,24 @@ static uint64_t size_within(struct cli *cli, const char *text, uint64_t min, uin
 	cli_usage_error(what, text);
 }
 
+static void take_socket(struct sim_options *options, const char *text)
+{
+	int r = kmes_sim_address(&options->address, text);
+
+	if (r < 0)
+		cli_usage_error(r == -EINVAL ? "--socket: empty" : "--socket: too long",
+				text);
+}
+
+/* Where it listens when the command line does not say. */
+static void default_socket(struct sim_options *options)
+{
+	if (kmes_sim_address(&options->address, NULL) == 0)
+		return;
+	cli_error("XDG_RUNTIME_DIR is too long for a socket's name");
+	exit(CLI_FAILED);
+}
+
 static uint32_t load_within(struct cli *cli, const char *text)
 {
 	uint64_t rate = cli_rate(cli, text);
@@ -140,7 +158,7 @@ static void take_option(struct sim_options *o, struct cli *cli, int option,
 {
 	switch (option) {
 	case OPT_SOCKET:
-		o->socket = text;
+		take_socket(o, text);
 		break;
 	case OPT_SLOTS:
 		o->slots = cli_number(cli, text, 1, SLOTS_MAX);
@@ -210,10 +228,9 @@ void sim_options_parse(struct sim_options *options, int argc, char **argv)
 	cli_no_more_operands(&cli);
 	check_holes(options, &holes);
 	cli_cpus_fini(&holes);
-	if (options->socket && !*options->socket)
-		cli_usage_error("--socket: empty", "");
+	if (!options->address.sun_family)
+		default_socket(options);
 	if (action)
-		exit(sim_poke(options->socket, action));
-	options->socket = options->socket ? strdup(options->socket) : NULL;
+		exit(sim_poke(options->address.sun_path, action));
 	cli_end(&cli);
 }

@@ -17,7 +17,7 @@ int sim_daemon_start(void);
 /* Lets the waiting parent go, and standard input and error too. Nothing at -1. */
 void sim_daemon_ready(int ready_fd);
 
-/* --test: makes a running simulator do what `action` says; an exit status. */
+/* --test: makes the simulator at `socket` do what `action` says; an exit status. */
 int sim_poke(const char *socket, const char *action);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -50,8 +51,8 @@ static int is_live(const struct sockaddr_un *address)
 /* Binds to the name, in the place of a socket that nobody listens at. */
 static int claim(struct sim *sim)
 {
-	const char *path = sim->address.sun_path;
-	const struct sockaddr *address = (const struct sockaddr *)&sim->address;
+	const char *path = sim->options->address.sun_path;
+	const struct sockaddr *address = (const void *)&sim->options->address;
 	struct stat st;
 	mode_t mask;
 	int live, r;
@@ -61,7 +62,7 @@ static int claim(struct sim *sim)
 			cli_error("%s exists and is not a socket", path);
 			return -1;
 		}
-		live = is_live(&sim->address);
+		live = is_live(&sim->options->address);
 		if (live > 0) {
 			cli_error("%s: another simulator is listening there", path);
 			return -1;
@@ -73,7 +74,7 @@ static int claim(struct sim *sim)
 		}
 	}
 	mask = umask(0177);
-	r = bind(sim->listener.fd, address, sizeof(sim->address));
+	r = bind(sim->listener.fd, address, sizeof(struct sockaddr_un));
 	if (r < 0)
 		cli_error("%s: cannot bind the socket: %s", path, strerror(errno));
 	umask(mask);
@@ -89,17 +90,27 @@ static int claim(struct sim *sim)
 	return 0;
 }
 
+/* Others may hold the lock for reasons of their own: it is not waited for for ever. */
+static void lock_folder(int fd)
+{
+	const struct timespec pause = { 0, 20000000 };
+	int tries = 100;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0 && --tries)
+		nanosleep(&pause, NULL);
+}
+
 /*
  * Two simulators that start at the same time must not each replace the other's socket, so
  * the folder is locked while one looks and binds.
  */
 static int claim_locked(struct sim *sim)
 {
-	char dir[sizeof(sim->address.sun_path) + 2];
+	char dir[sizeof(sim->options->address.sun_path) + 2];
 	char *slash;
 	int fd, r;
 
-	strcpy(dir, sim->address.sun_path);
+	strcpy(dir, sim->options->address.sun_path);
 	slash = strrchr(dir, '/');
 	if (!slash)
 		strcpy(dir, ".");
@@ -110,8 +121,7 @@ static int claim_locked(struct sim *sim)
 		cli_error("%s: cannot open the folder: %s", dir, strerror(errno));
 		return -1;
 	}
-	while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
-		;
+	lock_folder(fd);
 	r = claim(sim);
 	close(fd);
 	return r;
@@ -225,12 +235,8 @@ static void listener_ready(struct sim *sim, struct sim_watch *watch)
 
 int sim_server_open(struct sim *sim)
 {
-	int r = kmes_sim_address(&sim->address, sim->options->socket);
+	int r;
 
-	if (r < 0) {
-		cli_error("the socket's name is %s", r == -EINVAL ? "empty" : "too long");
-		return -1;
-	}
 	sim->client_max = client_max(sim);
 	sim->listener.ready = listener_ready;
 	sim->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -299,9 +305,9 @@ void sim_server_close(struct sim *sim)
 
 	while (sim->clients)
 		sim_client_close(sim, sim->clients);
-	if (sim->socket_ino && lstat(sim->address.sun_path, &st) == 0 &&
+	if (sim->socket_ino && lstat(sim->options->address.sun_path, &st) == 0 &&
 	    st.st_dev == sim->socket_dev && st.st_ino == sim->socket_ino)
-		unlink(sim->address.sun_path);
+		unlink(sim->options->address.sun_path);
 	if (sim->listener.fd >= 0)
 		close(sim->listener.fd);
 	if (sim->epoll >= 0)

@@ -119,7 +119,7 @@ struct sim_client {
 };
 
 struct sim_options {
-	const char *socket; /* NULL: the usual place */
+	struct sockaddr_un address;
 	uint32_t slots;
 	struct kmes_cpus holes;
 	uint64_t capacity;
@@ -142,7 +142,6 @@ struct sim {
 
 	int epoll;
 	struct sim_watch listener;
-	struct sockaddr_un address;
 	dev_t socket_dev; /* which file is ours */
 	ino_t socket_ino;
 	struct sim_client *clients;

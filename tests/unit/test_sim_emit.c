@@ -141,7 +141,7 @@ static void use_up_the_rate(void)
 	client.peer->bucket.filled_ns = UINT64_MAX;
 }
 
-/* Each case fails at everything behind its own check, too. [E1 A2] */
+/* Each case fails at everything behind its own check, too. [E1] */
 static void sim_emit_refusals_come_in_order(void **state)
 {
 	uint32_t emitted = 99;

@@ -180,7 +180,7 @@ static void sim_requests_attach_gives_two_descriptors_of_the_ring(void **state)
 	close(again[1]);
 }
 
-/* [A2 A5 A6] */
+/* [A5 A6] */
 static void sim_requests_attach_is_refused_with_a_reason(void **state)
 {
 	struct sim_request attach = { .op = SIM_ATTACH, .cpu = 2 };

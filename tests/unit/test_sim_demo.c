@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The simulator's generators: what they send is well-formed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/kmes-sim/sim.h"
+
+static struct sim_options options;
+static struct sim *sim;
+
+static int make_sim(void **state)
+{
+	static const struct kmes_cpus no_holes;
+
+	(void)state;
+	sim = calloc(1, sizeof(*sim));
+	sim->options = &options;
+	sim->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sim_peers_init(&sim->peers, 100);
+	sim->self = sim_peers_get(&sim->peers, getpid());
+	return sim_slots_init(&sim->slots, 2, &no_holes, 4 << 20);
+}
+
+static int free_sim(void **state)
+{
+	(void)state;
+	close(sim->epoll);
+	sim_slots_fini(&sim->slots);
+	sim_peers_fini(&sim->peers);
+	free(sim);
+	return 0;
+}
+
+/* Every event of a ring that was not lapped yet is one that a client could have sent. */
+static void assert_well_formed(const struct kmes_ring_writer *w)
+{
+	const struct kmes_emit_limits limits = { 1024, 4 };
+	struct kmes_event_header h;
+	struct kmes_record r;
+	uint64_t pos;
+
+	for (pos = w->tail_pos; pos < w->write_pos; pos += h.event_size) {
+		memcpy(&h, w->data + pos, sizeof(h));
+		r.type = w->data + pos + 77;
+		r.type_len = h.type_len;
+		r.payload = w->data + pos + h.header_size;
+		r.payload_len = h.event_size - h.header_size;
+		assert_int_equal(kmes_emit_check_lengths(&limits, w->capacity, r.type_len,
+							 r.payload_len),
+				 0);
+		assert_int_equal(kmes_emit_check_content(&limits, &r, &sim->scratch), 0);
+	}
+}
+
+static void sim_demo_events_are_well_formed(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(sim_demo_start(sim), 0);
+	for (i = 0; i < 10000; i++)
+		sim->demo.ready(sim, &sim->demo);
+	for (i = 0; i < 2; i++) {
+		assert_true(sim->slots.rings[i].writer.live_events > 5000);
+		assert_int_equal(sim->slots.rings[i].writer.counts.dropped_events, 0);
+		assert_int_equal(sim->slots.rings[i].writer.counts.overwritten_events, 0);
+		assert_well_formed(&sim->slots.rings[i].writer);
+	}
+	close(sim->demo.fd);
+}
+
+/* What is due by the clock is sent, in slices, and then no more. */
+static void sim_load_sends_what_is_due(void **state)
+{
+	const struct kmes_ring_writer *w = &sim->slots.rings[0].writer;
+
+	(void)state;
+	options.load = 1000;
+	assert_int_equal(sim_load_start(sim), 0);
+	assert_int_equal(sim->load_count, 0);
+	sim->load_due.filled_ns -= 500000000;
+	sim->load.ready(sim, &sim->load);
+	assert_in_range(sim->load_count, 500, 800);
+	assert_in_range(w->sequence, 250, 400);
+	assert_well_formed(w);
+	/* an hour is made up for by a second's worth */
+	options.load = 100000;
+	sim->load_count = 0;
+	sim->load_due.filled_ns = 0;
+	while (sim->load_count < 100000)
+		sim->load.ready(sim, &sim->load);
+	assert_true(sim->load_due.units < 50000 * KMES_RATE_TOKEN);
+	close(sim->load.fd);
+}
+
+#define GENERATOR_TEST(name) cmocka_unit_test_setup_teardown(name, make_sim, free_sim)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		GENERATOR_TEST(sim_demo_events_are_well_formed),
+		GENERATOR_TEST(sim_load_sends_what_is_due),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
