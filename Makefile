@@ -36,8 +36,10 @@ LIB_OBJS := \
 	capture_write \
 	cli \
 	cli_cpus \
+	cli_events \
 	cli_message \
 	cli_out \
+	cli_print \
 	cli_signal \
 	cli_source \
 	cli_value \
@@ -83,7 +85,6 @@ ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wa
 OBJS_kmes-dump := \
 	main \
 	options \
-	print \
 	run \
 	tally \
 

@@ -56,7 +56,7 @@ static int end_status(const struct dump_opts *opts, enum dump_end end, int print
 int main(int argc, char **argv)
 {
 	struct dump_opts opts;
-	struct dump_printer printer;
+	struct cli_printer printer;
 	struct dump_tally tally;
 	struct kmes_source *src;
 	struct kmes_reader *reader;
@@ -70,17 +70,17 @@ int main(int argc, char **argv)
 	src = cli_source_open(&cli);
 	reader = open_reader(&opts, &cli, src);
 	dump_options_set_times(&opts);
-	dump_print_open(&printer, &opts);
+	cli_print_open(&printer, &opts.print);
 	if (dump_tally_init(&tally))
 		cli_no_memory();
 
 	end = dump_run(&opts, reader, &printer, &tally);
 
-	printed = dump_print_close(&printer, &reader_is_gone);
+	printed = cli_print_close(&printer, &reader_is_gone);
 	if (!opts.quiet && !reader_is_gone) {
 		cli_warn("source %s, rings: %u", kmes_source_name(src),
 			 kmes_reader_rings(reader));
-		dump_tally_print(&tally, kmes_filter_is_set(opts.filter));
+		dump_tally_print(&tally, kmes_filter_is_set(opts.events.filter));
 	}
 	status = end_status(&opts, end, printed, &tally);
 	dump_tally_fini(&tally);

@@ -33,25 +33,14 @@ static struct poptOption read_table[] = {
 	POPT_TABLEEND
 };
 
-static struct poptOption filter_table[] = {
-	TEXT("type", 't', 't', "only these types, !GLOB excludes; repeatable", "GLOB"),
-	TEXT("origin", 'o', 'o',
-	     "only this origin: userspace, kmes, kacs, ...; repeatable", "CLASS"),
-	TEXT("match", 'm', 'm', "payload field: PATH, PATH=GLOB, PATH!=GLOB, PATH<N, ...",
-	     "EXPR"),
+static struct poptOption time_table[] = {
 	TEXT("since", 'a', 'a', "only events at or after WHEN", "WHEN"),
 	TEXT("until", 'b', 'b', "only events at or before WHEN; ends after it", "WHEN"),
 	POPT_TABLEEND
 };
 
 static struct poptOption print_table[] = {
-	FLAG("pretty", 'p', 'p', "payload as an indented block"),
-	FLAG("json", 'j', 'j', "one JSON object a line"),
-	FLAG("hex", 'x', 'x', "payload as hex"),
-	TEXT("time", 'T', 'T', "clock (default), local, iso, epoch, delta or none",
-	     "STYLE"),
 	FLAG("line-buffered", 'l', 'l', "write each line at once"),
-	TEXT("color", 'C', 'C', "auto (default), always or never", "WHEN"),
 	TEXT("width", '\0', OPTION_WIDTH, "cut lines of text at N columns", "N"),
 	FLAG("with-boot", '\0', OPTION_WITH_BOOT, "add the boot id to JSON"),
 	FLAG("fail-on-loss", 'L', 'L', "exit 3 when any event was lost"),
@@ -60,8 +49,10 @@ static struct poptOption print_table[] = {
 };
 
 static struct poptOption options[] = { CLI_TABLE(read_table, "Reading:"),
-				       CLI_TABLE(filter_table, "Which events:"),
+				       CLI_FILTER_OPTIONS,
+				       CLI_TABLE(time_table, "When:"),
 				       CLI_CPU_OPTIONS,
+				       CLI_STYLE_OPTIONS,
 				       CLI_TABLE(print_table, "Printing:"),
 				       CLI_SOURCE_OPTIONS,
 				       CLI_HELP_OPTIONS,
@@ -70,7 +61,6 @@ static struct poptOption options[] = { CLI_TABLE(read_table, "Reading:"),
 /* Texts that are kept until all options are known. */
 struct raw {
 	const char *since, *until;
-	const char *color;
 	bool follow;
 };
 
@@ -85,15 +75,6 @@ static const struct word order_words[] = {
 	{ NULL, 0 },
 };
 
-enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
-static const struct word color_words[] = {
-	{ "auto", COLOR_AUTO },
-	{ "always", COLOR_ALWAYS },
-	{ "never", COLOR_NEVER },
-	{ NULL, 0 },
-};
-
 /* The value of one of a few words; others exit with `what`. */
 static int parse_word(const struct word *words, const char *text, const char *what)
 {
@@ -103,34 +84,9 @@ static int parse_word(const struct word *words, const char *text, const char *wh
 	cli_usage_error(what, text);
 }
 
-static enum kmes_time_style parse_time_style(const char *text)
-{
-	int style = kmes_time_style_find(text);
-
-	if (style < 0)
-		cli_usage_error("--time: unknown style", text);
-	return (enum kmes_time_style)style;
-}
-
-/* -p, -j and -x exclude each other. */
-static void set_style(struct dump_opts *opts, enum dump_style style)
-{
-	if (opts->style != DUMP_TEXT && opts->style != style)
-		cli_usage_error("--pretty, --json and --hex exclude each other", NULL);
-	opts->style = style;
-}
-
-static void check_filter(int rc, const struct kmes_error *err)
-{
-	if (rc)
-		cli_usage_error(err->text, NULL);
-}
-
 static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli,
 			int option, const char *text)
 {
-	struct kmes_error err = { "" };
-
 	switch (option) {
 	case 's':
 		opts->snapshot = true;
@@ -151,44 +107,20 @@ static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli
 		opts->order = (enum kmes_reader_order)parse_word(
 			order_words, text, "--order: neither time nor cpu");
 		break;
-	case 't':
-		check_filter(kmes_filter_add_type(opts->filter, text, &err), &err);
-		break;
-	case 'o':
-		check_filter(kmes_filter_add_origin(opts->filter, text, &err), &err);
-		break;
-	case 'm':
-		check_filter(kmes_filter_add_match(opts->filter, text, &err), &err);
-		break;
 	case 'a':
 		raw->since = text;
 		break;
 	case 'b':
 		raw->until = text;
 		break;
-	case 'p':
-		set_style(opts, DUMP_PRETTY);
-		break;
-	case 'j':
-		set_style(opts, DUMP_JSON);
-		break;
-	case 'x':
-		set_style(opts, DUMP_HEX);
-		break;
-	case 'T':
-		opts->time = parse_time_style(text);
-		break;
 	case 'l':
-		opts->line_buffered = true;
-		break;
-	case 'C':
-		raw->color = text;
+		opts->print.line_buffered = true;
 		break;
 	case OPTION_WIDTH:
-		opts->width = (unsigned int)cli_number(cli, text, 1, UINT_MAX);
+		opts->print.width = (unsigned int)cli_number(cli, text, 1, UINT_MAX);
 		break;
 	case OPTION_WITH_BOOT:
-		opts->with_boot = true;
+		opts->print.with_boot = true;
 		break;
 	case 'L':
 		opts->fail_on_loss = true;
@@ -216,25 +148,12 @@ static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 
 	if (!text)
 		return false;
-	if (kmes_when_parse(when, text, now_ns(), opts->time == KMES_TIME_LOCAL, &why)) {
+	if (kmes_when_parse(when, text, now_ns(), opts->events.time == KMES_TIME_LOCAL,
+			    &why)) {
 		snprintf(what, sizeof(what), "--%s: %s", option, why);
 		cli_usage_error(what, text);
 	}
 	return true;
-}
-
-static void set_color(struct dump_opts *opts, const char *text)
-{
-	int when = text ? parse_word(color_words, text,
-				     "--color: neither auto, always nor never")
-			: COLOR_AUTO;
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	opts->color = when == COLOR_ALWAYS;
-	if (when == COLOR_AUTO)
-		opts->color = isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-			      !(term && !strcmp(term, "dumb"));
 }
 
 static void check_together(const struct dump_opts *opts, const struct raw *raw)
@@ -252,28 +171,27 @@ void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char 
 	int option;
 
 	*opts = (struct dump_opts){
-		.filter = kmes_filter_new(),
 		.until_ns = UINT64_MAX,
 		.count = UINT64_MAX,
 		.duration_ns = UINT64_MAX,
 	};
 	cli_begin(cli, "kmes-dump", argc, argv, options, 0, "[OPTION...]");
-	if (!opts->filter)
-		cli_no_memory();
+	cli_events_init(&opts->events);
 	while ((option = cli_next(cli, &text)) != 0)
-		take_option(opts, &raw, cli, option, text);
+		if (!cli_events_take(&opts->events, option, text))
+			take_option(opts, &raw, cli, option, text);
 	cli_no_more_operands(cli);
 
 	opts->has_since = parse_when(opts, &opts->since, raw.since, "since");
 	opts->has_until = parse_when(opts, &opts->until, raw.until, "until");
-	set_color(opts, raw.color);
+	cli_events_set_print(&opts->events, &opts->print);
 	check_together(opts, &raw);
-	opts->line_buffered |= isatty(STDOUT_FILENO) == 1;
+	opts->print.line_buffered |= isatty(STDOUT_FILENO) == 1;
 }
 
 void dump_options_fini(struct dump_opts *opts)
 {
-	kmes_filter_free(opts->filter);
+	cli_events_fini(&opts->events);
 }
 
 void dump_options_set_times(struct dump_opts *opts)
@@ -287,5 +205,5 @@ void dump_options_set_times(struct dump_opts *opts)
 		opts->until_ns =
 			kmes_when_before(&opts->until, now) + (opts->until.unit_ns - 1);
 	if (opts->has_since || opts->has_until)
-		kmes_filter_set_times(opts->filter, since_ns, opts->until_ns);
+		kmes_filter_set_times(opts->events.filter, since_ns, opts->until_ns);
 }

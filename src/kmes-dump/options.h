@@ -3,17 +3,8 @@
 #ifndef DUMP_OPTIONS_H
 #define DUMP_OPTIONS_H
 
-#include "cli.h"
-#include "filter.h"
-#include "format.h"
+#include "cli_events.h"
 #include "when.h"
-
-enum dump_style {
-	DUMP_TEXT,
-	DUMP_PRETTY,
-	DUMP_HEX,
-	DUMP_JSON,
-};
 
 struct dump_opts {
 	/* what to read */
@@ -21,21 +12,15 @@ struct dump_opts {
 	bool only_new;
 	enum kmes_reader_order order;
 
-	/* which events pass, and how long to go on */
-	struct kmes_filter *filter;
+	/* which events pass, how they look, and how long to go on */
+	struct cli_events events;
 	struct kmes_when since, until;
 	bool has_since, has_until;
 	uint64_t until_ns;    /* UINT64_MAX: no end */
 	uint64_t count;	      /* UINT64_MAX: all */
 	uint64_t duration_ns; /* UINT64_MAX: no end */
 
-	/* how to print them */
-	enum dump_style style;
-	enum kmes_time_style time;
-	bool color;
-	bool with_boot;
-	bool line_buffered;
-	unsigned int width; /* columns, 0: as wide as they are */
+	struct cli_print_options print;
 
 	bool fail_on_loss;
 	bool quiet;

@@ -22,7 +22,7 @@
 struct run {
 	const struct dump_opts *opts;
 	struct kmes_reader *reader;
-	struct dump_printer *printer;
+	struct cli_printer *printer;
 	struct dump_tally *tally;
 	bool has_filter;
 	unsigned int until_look;
@@ -48,9 +48,9 @@ static uint64_t sum_capped(uint64_t a, uint64_t b)
 static bool take_event(struct run *run, const struct kmes_event *event)
 {
 	run->tally->read++;
-	if (run->has_filter && !kmes_filter_passes(run->opts->filter, event))
+	if (run->has_filter && !kmes_filter_passes(run->opts->events.filter, event))
 		return false;
-	dump_print_event(run->printer, event);
+	cli_print_event(run->printer, event);
 	return ++run->tally->printed == run->opts->count;
 }
 
@@ -61,7 +61,7 @@ static bool take_item(struct run *run, const struct kmes_item *item)
 		return take_event(run, item->event);
 	case KMES_ITEM_LOSS:
 		dump_tally_lose(run->tally, &item->loss);
-		dump_print_loss(run->printer, &item->loss);
+		cli_print_loss(run->printer, &item->loss);
 		return false;
 	case KMES_ITEM_NOTE:
 		cli_warn("%s", item->note);
@@ -96,7 +96,7 @@ static bool look_around(struct run *run, bool rings_are_empty, enum dump_end *en
 		dump_tally_print(run->tally, run->has_filter);
 	if (now_ns - run->reader_looked_ns >= READER_LOOK_NS) {
 		run->reader_looked_ns = now_ns;
-		dump_print_check_reader(run->printer);
+		cli_print_check_reader(run->printer);
 	}
 	*end = DUMP_END_DONE;
 	return is_time_up(run, now_ns, rings_are_empty);
@@ -137,7 +137,7 @@ static enum dump_end loop(struct run *run)
 	for (;;) {
 		if (cli_stop_signal())
 			return DUMP_END_STOPPED;
-		if (dump_print_has_failed(run->printer))
+		if (cli_print_has_failed(run->printer))
 			return DUMP_END_OUTPUT;
 		rc = kmes_reader_next(run->reader, &item);
 		if (rc > 0) {
@@ -149,17 +149,17 @@ static enum dump_end loop(struct run *run)
 		}
 		if (rc < 0)
 			return end_of_reader(run, rc);
-		dump_print_flush(run->printer);
+		cli_print_flush(run->printer);
 		if (look_around(run, true, &end))
 			return end;
 		if (kmes_reader_wait(run->reader, wait_ms(run),
-				     dump_print_fd(run->printer)))
-			dump_print_check_reader(run->printer);
+				     cli_print_fd(run->printer)))
+			cli_print_check_reader(run->printer);
 	}
 }
 
 enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
-		       struct dump_printer *printer, struct dump_tally *tally)
+		       struct cli_printer *printer, struct dump_tally *tally)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct run run = {
@@ -167,7 +167,7 @@ enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
 		.reader = reader,
 		.printer = printer,
 		.tally = tally,
-		.has_filter = kmes_filter_is_set(opts->filter),
+		.has_filter = kmes_filter_is_set(opts->events.filter),
 		.stop_ns = sum_capped(now_ns, opts->duration_ns),
 		.drain_ns = UINT64_MAX,
 		.reader_looked_ns = now_ns,

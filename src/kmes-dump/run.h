@@ -4,7 +4,7 @@
 #define DUMP_RUN_H
 
 #include "options.h"
-#include "print.h"
+#include "cli_print.h"
 #include "tally.h"
 
 /* Why a run ended. */
@@ -16,6 +16,6 @@ enum dump_end {
 };
 
 enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
-		       struct dump_printer *printer, struct dump_tally *tally);
+		       struct cli_printer *printer, struct dump_tally *tally);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* print.c - the buffer between a format and standard output. */
-#include "print.h"
+/* cli_print.c - the buffer between a format and standard output. */
+#include "cli_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,15 +10,8 @@
 
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 
-static const struct kmes_format *const formats[] = {
-	[DUMP_TEXT] = &kmes_format_text,
-	[DUMP_PRETTY] = &kmes_format_pretty,
-	[DUMP_HEX] = &kmes_format_hex,
-	[DUMP_JSON] = &kmes_format_json,
-};
-
 /* Sends what the format has written so far; the memory is free again. */
-static void send(struct dump_printer *p)
+static void send(struct cli_printer *p)
 {
 	p->out.used = p->buf.len;
 	cli_out_flush(&p->out);
@@ -29,7 +22,7 @@ static void send(struct dump_printer *p)
 static int on_full(struct kmes_outbuf *buf)
 {
 	/* Errors stay with `out`: the format shall go on writing into the buffer. */
-	send((struct dump_printer *)buf);
+	send((struct cli_printer *)buf);
 	return 0;
 }
 
@@ -52,7 +45,7 @@ static bool parse_uuid(uint8_t *id, const char *text, size_t len)
 	return n == 16;
 }
 
-static void read_boot_id(struct dump_printer *p)
+static void read_boot_id(struct cli_printer *p)
 {
 	char text[64];
 	int fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
@@ -68,58 +61,58 @@ static void read_boot_id(struct dump_printer *p)
 	}
 }
 
-void dump_print_open(struct dump_printer *p, const struct dump_opts *opts)
+void cli_print_open(struct cli_printer *p, const struct cli_print_options *options)
 {
-	struct kmes_format_options options = {
-		.time = opts->time,
-		.color = opts->color,
-		.width = opts->width,
+	struct kmes_format_options format = {
+		.time = options->time,
+		.color = options->color,
+		.width = options->width,
 	};
 
 	memset(p, 0, sizeof(*p));
-	if (opts->with_boot) {
+	if (options->with_boot) {
 		read_boot_id(p);
-		options.boot_id = p->boot_id;
+		format.boot_id = p->boot_id;
 	}
-	kmes_formatter_init(&p->formatter, formats[opts->style], &options);
-	p->line_buffered = opts->line_buffered;
+	kmes_formatter_init(&p->formatter, options->format, &format);
+	p->line_buffered = options->line_buffered;
 	cli_out_stdout(&p->out);
 	p->buf.data = p->out.buf;
 	p->buf.size = CLI_OUT_SIZE;
 	p->buf.full = on_full;
 }
 
-void dump_print_event(struct dump_printer *p, const struct kmes_event *event)
+void cli_print_event(struct cli_printer *p, const struct kmes_event *event)
 {
 	kmes_formatter_event(&p->formatter, &p->buf, event);
 	if (p->line_buffered)
 		send(p);
 }
 
-void dump_print_loss(struct dump_printer *p, const struct kmes_loss *loss)
+void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss)
 {
 	kmes_formatter_loss(&p->formatter, &p->buf, loss);
 	if (p->line_buffered)
 		send(p);
 }
 
-void dump_print_flush(struct dump_printer *p)
+void cli_print_flush(struct cli_printer *p)
 {
 	if (p->buf.len)
 		send(p);
 }
 
-void dump_print_check_reader(struct dump_printer *p)
+void cli_print_check_reader(struct cli_printer *p)
 {
 	if (!p->out.error && cli_out_reader_is_gone(&p->out))
 		p->out.error = -EPIPE;
 }
 
-int dump_print_close(struct dump_printer *p, bool *reader_is_gone)
+int cli_print_close(struct cli_printer *p, bool *reader_is_gone)
 {
 	int status;
 
-	dump_print_flush(p);
+	cli_print_flush(p);
 	status = cli_out_close(&p->out);
 	*reader_is_gone = p->out.error == -EPIPE;
 	return status;
