@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Attaching to a CPU's ring and mapping it.
+
+@test "attach and slot query need CAP_AUDIT_READ [A2]" {
+	attach_cases without-privilege
+}
+
+@test "root of a user namespace may neither attach nor emit [A2]" {
+	attach_cases namespace-root
+}
+
+@test "the slot query tells the number and opens nothing [A4 A6]" {
+	attach_cases slot-query
+}
+
+@test "an index past the slots, 0xFFFFFFFE or a reserved field is EINVAL [A5]" {
+	attach_cases bad-index
+}
+
+@test "a bad pointer is EFAULT and leaves no descriptor, 400 times [A1]" {
+	attach_cases bad-pointer
+}
+
+@test "each slot's ring has its CPU's number and fields in their places [A3 P1 P2]" {
+	attach_cases every-slot
+}
+
+@test "two descriptors of a CPU see one ring [A9]" {
+	attach_cases two-descriptors
+}
+
+@test "the descriptor is named after its CPU, read-write and close-on-exec [A1]" {
+	attach_cases name
+}
+
+@test "a descriptor can be mapped and closed, nothing else [A11]" {
+	attach_cases two-operations
+}
+
+@test "one call maps all of it, shared, from 0, in its exact length [M1 M2]" {
+	map_cases one-shape
+}
+
+@test "stores reach the consumer page alone, whatever mprotect says [M4 M5]" {
+	map_cases read-only
+}
+
+@test "the kernel stores for nobody into read-only pages [M4]" {
+	map_cases kernel-stores
+}
+
+@test "a tracer stores into the consumer page alone [M4]" {
+	map_cases tracer-stores
+}
+
+@test "the data stands there twice, events over the end are whole [M3 M7]" {
+	map_cases data-twice
+}
+
+@test "pages come at their first touch, or all with MAP_POPULATE; none is dumped" {
+	map_cases touched-pages
+}
+
+@test "a mapping is neither split nor moved [M1]" {
+	map_cases one-piece
+}
+
+@test "fork does not inherit; after MADV_DOFORK the child counts" {
+	map_cases forks
+}
+
+@test "need_wake does not outlive consumers that are killed, exec or exit" {
+	map_cases sudden-ends
+}
+
+@test "mapping and descriptor end in either order [R8]" {
+	map_cases either-order
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* map_cases.c - the mapping: its one shape, who may store where, its life. */
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "tests/vm/case.h"
+
+/* Pages 0, two of the data and two of the data's second copy. */
+static unsigned char *const *read_only_places(const struct vm_ring *r)
+{
+	static unsigned char *places[6];
+
+	places[0] = r->base;
+	places[1] = r->base + 128;
+	places[2] = r->base + KMES_DATA_OFFSET;
+	places[3] = r->base + KMES_DATA_OFFSET + r->capacity - 1;
+	places[4] = r->base + KMES_DATA_OFFSET + r->capacity;
+	places[5] = r->base + KMES_DATA_OFFSET + 2 * r->capacity - 1;
+	return places;
+}
+
+static void one_shape(void)
+{
+	struct vm_ring r = ring_open(0);
+	size_t len = KMES_MAPPING_SIZE(r.capacity);
+	const size_t wrong[] = {
+		4096, 8192, len - 4096, len + 4096, 8192 + r.capacity, 2 * r.capacity
+	};
+	const int rw = PROT_READ | PROT_WRITE;
+
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		check_errno((intptr_t)mmap(NULL, wrong[i], rw, MAP_SHARED, r.fd, 0),
+			    EINVAL);
+	check_errno((intptr_t)mmap(NULL, len, rw, MAP_SHARED, r.fd, 4096), EINVAL);
+	check_errno((intptr_t)mmap(NULL, len - 4096, rw, MAP_SHARED, r.fd, 4096), EINVAL);
+	check_errno((intptr_t)mmap(NULL, len, rw, MAP_PRIVATE, r.fd, 0), EINVAL);
+	check_errno((intptr_t)mmap(NULL, len, PROT_READ, MAP_PRIVATE, r.fd, 0), EINVAL);
+	errno = 0;
+	check(mmap(NULL, len, rw | PROT_EXEC, MAP_SHARED, r.fd, 0) == MAP_FAILED);
+	check(errno == EINVAL || errno == EPERM);
+	check(mprotect(r.base, len, rw | PROT_EXEC) < 0);
+	ring_close(&r);
+}
+
+static void read_only(void)
+{
+	struct vm_ring r = ring_open(0);
+	size_t len = KMES_MAPPING_SIZE(r.capacity);
+	unsigned char *const *p = read_only_places(&r);
+	int i;
+
+	for (i = 0; i < 6; i++)
+		check(store_faults(p[i]));
+	check(!store_faults(r.base + KMES_CONSUMER_OFFSET));
+	check_eq(r.consumer->need_wake, 1);
+	check(mprotect(r.base, len, PROT_READ) == 0);
+	check(store_faults(r.base + KMES_CONSUMER_OFFSET));
+	check(mprotect(r.base, len, PROT_READ | PROT_WRITE) == 0);
+	for (i = 0; i < 6; i++) {
+		check(p[i][0] < 0xff); /* mapped for reading now */
+		check(store_faults(p[i]));
+	}
+	check(!store_faults(r.base + KMES_CONSUMER_OFFSET));
+	ring_close(&r);
+}
+
+/* The kernel stores no more than the process could. */
+static void read_only_for_the_kernel(void)
+{
+	struct vm_ring r = ring_open(0);
+	unsigned char *const *p = read_only_places(&r);
+	int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	unsigned char byte = 0xee;
+
+	check(mem >= 0 && zero >= 0);
+	for (int i = 0; i < 6; i++) {
+		struct iovec from = { &byte, 1 }, to = { p[i], 1 };
+		unsigned char before = p[i][0];
+
+		check(pwrite(mem, &byte, 1, (off_t)(uintptr_t)p[i]) < 0);
+		check_errno(process_vm_writev(getpid(), &from, 1, &to, 1, 0), EFAULT);
+		check_errno(read(zero, p[i], 1), EFAULT);
+		check_eq(p[i][0], before);
+	}
+	check_eq(pread(mem, &byte, 1, (off_t)(uintptr_t)p[0]), 1);
+	check_eq(byte, 'K');
+	ring_close(&r);
+}
+
+static void read_only_for_a_tracer(void)
+{
+	struct vm_ring r = ring_open(0);
+	unsigned char *const *p = read_only_places(&r);
+	int status;
+	pid_t pid;
+
+	check(madvise(r.base, KMES_MAPPING_SIZE(r.capacity), MADV_DOFORK) == 0 ||
+	      errno == EINVAL);
+	pid = fork();
+	if (!pid) {
+		/* Where the kernel has no MADV_DOFORK for it, the child maps it itself. */
+		munmap(r.base, KMES_MAPPING_SIZE(r.capacity));
+		check(mmap(r.base, KMES_MAPPING_SIZE(r.capacity), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED, r.fd, 0) == r.base);
+		check(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
+	for (int i = 0; i < 5; i++)
+		check(ptrace(PTRACE_POKEDATA, pid, p[i], 1l) < 0);
+	check(ptrace(PTRACE_POKEDATA, pid, &r.consumer->need_wake, 1l) == 0);
+	check_eq(r.consumer->need_wake, 1);
+	check(ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	ring_close(&r);
+}
+
+static void data_twice(void)
+{
+	struct vm_ring r = ring_open(1);
+	unsigned char *payload = sized_payload(20000, 'w');
+	struct vm_event e;
+	uint64_t laps = 3 * r.capacity / 20000;
+
+	pin(1);
+	while (laps--)
+		check_eq(emit_raw("wrap", 4, payload, 20000), 0);
+	check(!memcmp(r.view.data, r.view.data + r.capacity, r.capacity));
+	/* Each of them reads in one piece, also the one over the end. */
+	for (uint64_t pos = r.producer->tail_pos; pos < r.producer->write_pos;
+	     pos += e.h.event_size) {
+		e = ring_event(&r, pos);
+		check(event_is(&e, "wrap") && e.payload_len == 20000);
+		check(!memcmp(e.payload, payload, 20000));
+	}
+	ring_close(&r);
+}
+
+/* Kilobytes and flags of the mapping at `base`, from /proc/self/smaps. */
+static long smaps(const void *base, char flags[512])
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	char line[512];
+	bool inside = false;
+	long rss = -1;
+
+	check(f);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long start, end;
+
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			inside = start == (uintptr_t)base;
+		else if (inside && !strncmp(line, "Rss:", 4))
+			rss = strtol(line + 4, NULL, 10);
+		else if (inside && !strncmp(line, "VmFlags:", 8))
+			snprintf(flags, 512, "%s", line + 8);
+	}
+	fclose(f);
+	return rss;
+}
+
+static void touched_pages_only(void)
+{
+	struct vm_ring r = ring_open(0);
+	size_t len = KMES_MAPPING_SIZE(r.capacity);
+	char flags[512] = "";
+	void *all;
+
+	check_eq(smaps(r.base, flags), 0);
+	check(r.view.data[4096] < 0xff);
+	check_eq(smaps(r.base, flags), 4);
+	check(strstr(flags, " dd") && strstr(flags, " dc") && strstr(flags, " de"));
+	all = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r.fd, 0);
+	check(all != MAP_FAILED);
+	check_eq(smaps(all, flags), len / 1024);
+	check(store_faults(all));
+	munmap(all, len);
+	ring_close(&r);
+}
+
+static void in_one_piece(void)
+{
+	struct vm_ring r = ring_open(0);
+	size_t len = KMES_MAPPING_SIZE(r.capacity);
+
+	for (int i = 0; i < 50; i++) {
+		check_errno(munmap(r.base, 4096), EINVAL);
+		check_errno(munmap(r.base + 8192, r.capacity), EINVAL);
+		check_errno(mprotect(r.base, 4096, PROT_READ), EINVAL);
+		check((void *)mremap(r.base, len, len * 2, MREMAP_MAYMOVE) == MAP_FAILED);
+		check((void *)mremap(r.base, len, len - 4096, 0) == MAP_FAILED);
+		check((void *)mremap(r.base, len, len, MREMAP_MAYMOVE | MREMAP_FIXED,
+				     r.base + (1ul << 32)) == MAP_FAILED);
+	}
+	check(!memcmp(r.base, "KMESRING", 8));
+	ring_close(&r);
+}
+
+static struct vm_ring forked;
+
+static void child_looks(void)
+{
+	signal(SIGSEGV, SIG_DFL);
+	check(!memcmp(forked.base, "KMESRING", 8));
+	check(store_faults(forked.base));
+}
+
+/* Not inherited; with MADV_DOFORK, where the kernel allows it, the child is counted. */
+static void forks(void)
+{
+	bool can;
+
+	forked = ring_open(0);
+	check_eq(in_child(child_looks), -SIGSEGV);
+	can = madvise(forked.base, KMES_MAPPING_SIZE(forked.capacity), MADV_DOFORK) == 0;
+	forked.consumer->need_wake = 1;
+	for (int i = 0; i < 20; i++)
+		check_eq(in_child(child_looks), can ? 0 : -SIGSEGV);
+	check_eq(forked.consumer->need_wake, 1);
+	ring_close(&forked);
+	/* That was the last mapping, however many there had been. */
+	forked = ring_open(0);
+	check_eq(forked.consumer->need_wake, 0);
+	ring_close(&forked);
+}
+
+/* Consumers that end in every way; the unloading after this file counts their mappings. */
+static void sudden_ends(void)
+{
+	struct vm_ring r;
+
+	for (int i = 0; i < 30; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (!pid) {
+			r = ring_open((uint32_t)i % 4);
+			(void)madvise(r.base, KMES_MAPPING_SIZE(r.capacity), MADV_DOFORK);
+			r.consumer->need_wake = 1;
+			if (!fork())
+				_exit(0);
+			if (i % 3 == 0)
+				raise(SIGKILL);
+			if (i % 3 == 1)
+				execl("/bin/true", "true", NULL);
+			_exit(0);
+		}
+		check(waitpid(pid, &status, 0) == pid);
+	}
+	sleep_ms(300);
+	for (uint32_t cpu = 0; cpu < 4; cpu++) {
+		r = ring_open(cpu);
+		check_eq(r.consumer->need_wake, 0);
+		ring_close(&r);
+	}
+}
+
+/* A mapping outlives its descriptor, and a descriptor its mapping. */
+static void either_order(void)
+{
+	for (int i = 0; i < 20; i++) {
+		struct vm_ring r = ring_open(0);
+
+		check(close(r.fd) == 0);
+		check(!memcmp(r.base, "KMESRING", 8));
+		check(munmap(r.base, KMES_MAPPING_SIZE(r.capacity)) == 0);
+		r = ring_open(0);
+		ring_close(&r);
+	}
+}
+
+static const struct vm_case cases[] = {
+	{ "one-shape", one_shape },
+	{ "read-only", read_only },
+	{ "kernel-stores", read_only_for_the_kernel },
+	{ "tracer-stores", read_only_for_a_tracer },
+	{ "data-twice", data_twice },
+	{ "touched-pages", touched_pages_only },
+	{ "one-piece", in_one_piece },
+	{ "forks", forks },
+	{ "sudden-ends", sudden_ends },
+	{ "either-order", either_order },
+};
+
+KMES_CASES(cases)
