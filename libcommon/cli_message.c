@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "cli_private.h"
+#include "hidden.h"
 #include "kmes_msgpack.h"
 
 /* A write of this size to a pipe is not torn. */
@@ -19,15 +20,6 @@
 #define STDERR_WAIT_MS 1000
 
 const char *cli_name = "kmes";
-
-/* Code points that nobody sees, but that move or reorder what is seen. */
-static bool is_hidden(uint32_t cp)
-{
-	return (cp >= 0x80 && cp <= 0x9f) || cp == 0x061c ||
-	       (cp >= 0x200b && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202e) ||
-	       (cp >= 0x2060 && cp <= 0x2069) || cp == 0xfeff ||
-	       (cp >= 0xfff9 && cp <= 0xfffb) || (cp >= 0xe0000 && cp <= 0xe007f);
-}
 
 /* The escaped form of what stands at `s`, its bytes in `*taken`. */
 static int escape_one(char out[16], const uint8_t *s, size_t left, int *taken)
@@ -38,7 +30,7 @@ static int escape_one(char out[16], const uint8_t *s, size_t left, int *taken)
 	*taken = n < 0 ? 1 : n;
 	if (n < 0 || cp < 0x20 || cp == 0x7f)
 		return snprintf(out, 16, "\\x%02x", s[0]);
-	if (is_hidden(cp))
+	if (kmes_is_hidden(cp))
 		return snprintf(out, 16, cp > 0xffff ? "\\U%08x" : "\\u%04x", cp);
 	memcpy(out, s, (size_t)n);
 	return n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* text.c - strings of strangers made harmless, for text and for JSON; hex and base64. */
+#include "hidden.h"
 #include "kmes_msgpack.h"
 #include "text.h"
 
@@ -85,16 +86,6 @@ static inline uint32_t copy_plain(char *p, const uint8_t *s, uint32_t len,
 	return n;
 }
 
-/* Code points that are not to be seen, or that change how others are. */
-static bool is_hidden(uint32_t cp)
-{
-	if (cp < 0x200b)
-		return cp < 0xa0 || cp == 0x61c;
-	return cp <= 0x200f || (cp >= 0x2028 && cp <= 0x202e) ||
-	       (cp >= 0x2060 && cp <= 0x2069) || cp == 0xfeff ||
-	       (cp >= 0xfff9 && cp <= 0xfffb) || (cp >= 0xe0000 && cp <= 0xe007f);
-}
-
 static char *put_u4(char *p, uint32_t unit)
 {
 	p = put_lit(p, "\\u");
@@ -148,7 +139,7 @@ static inline uint32_t put_wide(char **p, const uint8_t *s, uint32_t len, uint32
 
 	do {
 		size = kmes_utf8_decode(s + n, len - n, &cp);
-		if (size > 0 && !is_hidden(cp)) {
+		if (size > 0 && !kmes_is_hidden(cp)) {
 			*p = put_bytes(*p, s + n, size);
 		} else if (size > 0) {
 			*p = put_hidden(*p, cp, style);
