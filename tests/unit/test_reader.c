@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The reader over rings of the test's own: every event once, loss exact, where it starts. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reader_fixture.h"
+
+/* [D0] [D7] [A8] [A3] */
+static void reader_hands_out_every_event_once_from_the_oldest(void **state)
+{
+	(void)state;
+	begin(3, K64);
+	for (int i = 1; i <= 3; i++)
+		emit(1, i);
+	emit(2, 9);
+	start(KMES_ORDER_CPU, false, false);
+	assert_read("1.1 1.2 1.3 2.1 ");
+	assert_read("");
+	emit(0, 10);
+	emit(1, 11);
+	assert_read("0.1 1.4 ");
+	assert_int_equal(kmes_reader_events(rd), 6);
+}
+
+/* [A7] [A4] [A5] */
+static void reader_goes_on_past_holes_and_wants_at_least_one_ring(void **state)
+{
+	struct kmes_error err;
+
+	(void)state;
+	begin(6, K64);
+	testring_free(ts->rings[2]);
+	testring_free(ts->rings[4]);
+	ts->rings[2] = NULL;
+	ts->rings[4] = NULL;
+	emit(5, 1);
+	emit(3, 2);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("5.1 3.1 ");
+	assert_int_equal(kmes_reader_rings(rd), 4);
+	assert_true(kmes_reader_has_cpu(rd, 3));
+	assert_false(kmes_reader_has_cpu(rd, 2));
+	assert_false(kmes_reader_has_cpu(rd, 6));
+	end(NULL);
+
+	begin(4, 0);
+	assert_null(testsource_read(ts, KMES_ORDER_TIME, false, false, &err));
+	assert_non_null(strstr(err.text, "no ring"));
+	end(NULL);
+
+	begin(0, 0);
+	assert_null(testsource_read(ts, KMES_ORDER_TIME, false, false, &err));
+	assert_string_not_equal(err.text, "");
+}
+
+/* [A8] */
+static void reader_attaches_to_the_wanted_cpus_only(void **state)
+{
+	struct kmes_cpus *cpus = calloc(1, sizeof(*cpus));
+	struct kmes_reader_options options = { .cpus = cpus };
+	struct kmes_error err;
+
+	(void)state;
+	begin(4, K64);
+	for (int cpu = 0; cpu < 4; cpu++)
+		emit(cpu, 1 + cpu);
+	kmes_cpus_add(cpus, 1);
+	kmes_cpus_add(cpus, 3);
+	assert_int_equal(kmes_reader_open(&rd, &ts->src, &options, &err), 0);
+	free(cpus);
+	assert_read("1.1 3.1 ");
+	assert_int_equal(kmes_reader_rings(rd), 2);
+}
+
+/* [L1] [L2] [L3] */
+static void reader_loss_is_the_gap_and_told_once_before_the_event(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	emit(0, 1);
+	emit(0, 2);
+	emit_seq(0, 6, 3);
+	emit_seq(1, 10, 4);
+	emit(1, 5);
+	start(KMES_ORDER_TIME, false, false);
+	/* A first sequence of 10 is where we came in, not a loss. */
+	assert_read("0.1 0.2 0.3-5 0.6 1.10 1.11 ");
+	emit(0, 6);
+	emit(1, 7);
+	assert_read("0.7 1.12 ");
+	assert_int_equal(got->lost, 3);
+}
+
+/* [L2] */
+static void reader_loss_counts_past_2_to_the_32(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	emit(0, 1);
+	emit_seq(0, 5000000001, 2);
+	emit_seq(0, 0xffffffffffffffff, 3);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("0.1 0.2-5000000000 0.5000000001 "
+		    "0.5000000002-18446744073709551614 0.18446744073709551615 ");
+}
+
+/* What was lost is told with the stamp of the event that showed it. [L3] */
+static void reader_loss_carries_cpu_and_the_time_of_its_event(void **state)
+{
+	struct kmes_item item;
+
+	(void)state;
+	begin(2, K64);
+	emit(1, 100);
+	emit_seq(1, 4, 200);
+	start(KMES_ORDER_TIME, false, false);
+	assert_int_equal(kmes_reader_next(rd, &item), 1);
+	assert_int_equal(item.kind, KMES_ITEM_EVENT);
+	assert_int_equal(kmes_reader_next(rd, &item), 1);
+	assert_int_equal(item.kind, KMES_ITEM_LOSS);
+	assert_int_equal(item.loss.cpu, 1);
+	assert_int_equal(item.loss.first, 2);
+	assert_int_equal(item.loss.last, 3);
+	assert_int_equal(item.loss.ts_ns, 200);
+	assert_int_equal(kmes_reader_next(rd, &item), 1);
+	assert_int_equal(item.kind, KMES_ITEM_EVENT);
+	assert_int_equal(item.event->seq, 4);
+	assert_int_equal(kmes_reader_next(rd, &item), 0);
+}
+
+/* [L2] [D2] */
+static void reader_lapped_goes_on_at_the_oldest_survivor(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	testring_emit_size(ts->rings[0], 1000);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("0.1 ");
+	for (int i = 0; i < 1000; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	/* 65 of 1000 bytes fit: 937 to 1001. */
+	testlog_drain(got, rd);
+	assert_memory_equal(got->text, "0.2-936 0.937 0.938 ", 20);
+	assert_int_equal(got->events, 1 + 65);
+	assert_int_equal(got->lost, 935);
+}
+
+/* Events of every size up to half the ring, larger than what is copied at once too. [D7] */
+static void reader_takes_events_up_to_half_of_the_ring(void **state)
+{
+	static const uint32_t sizes[] = { 524288, 78, 524288, 300000, 262144, 262145 };
+	struct kmes_item item;
+
+	(void)state;
+	begin(1, 1048576);
+	start(KMES_ORDER_CPU, false, false);
+	for (int round = 0; round < 50; round++) {
+		uint32_t size = sizes[round % 6];
+		uint64_t seq = testring_emit_size(ts->rings[0], size);
+
+		assert_int_equal(kmes_reader_next(rd, &item), 1);
+		assert_int_equal(item.kind, KMES_ITEM_EVENT);
+		assert_int_equal(item.event->seq, seq);
+		assert_int_equal(item.event->size, size);
+		assert_int_equal(item.event->payload_len, size - 78);
+		if (size > 78) {
+			assert_int_equal(item.event->payload[0], seq);
+			assert_int_equal(item.event->payload[size - 79], seq);
+		}
+	}
+	assert_int_equal(kmes_reader_next(rd, &item), 0);
+}
+
+/* What is handed out lies in private memory: the ring may change meanwhile. [D5] */
+static void reader_event_stays_while_the_ring_is_overwritten(void **state)
+{
+	struct kmes_item item;
+
+	(void)state;
+	begin(1, K64);
+	testring_emit(ts->rings[0], 5, "type", "\xa3xyz", 4);
+	start(KMES_ORDER_TIME, false, false);
+	assert_int_equal(kmes_reader_next(rd, &item), 1);
+	for (int i = 0; i < 300; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	assert_int_equal(item.event->seq, 1);
+	assert_int_equal(item.event->type_len, 4);
+	assert_memory_equal(item.event->type, "type", 4);
+	assert_int_equal(item.event->payload_len, 4);
+	assert_memory_equal(item.event->payload, "\xa3xyz", 4);
+}
+
+/* [D0] */
+static void reader_of_new_events_passes_what_was_there(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	for (int i = 0; i < 100; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	start(KMES_ORDER_TIME, true, false);
+	assert_read("");
+	emit(1, 1);
+	emit(0, 2);
+	assert_read("1.1 0.101 ");
+	assert_int_equal(got->lost, 0);
+}
+
+/* A drop after the start shows, also before the first event. [L2] */
+static void reader_of_new_events_tells_a_loss_right_at_its_start(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	emit(0, 1);
+	emit(0, 2);
+	start(KMES_ORDER_TIME, true, false);
+	emit_seq(0, 5, 3);
+	assert_read("0.3-4 0.5 ");
+}
+
+/* [L2] */
+static void reader_of_an_empty_first_ring_expects_sequence_1(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	emit_seq(0, 3, 1);
+	assert_read("0.1-2 0.3 ");
+}
+
+static void reader_snapshot_ends_with_what_was_there(void **state)
+{
+	struct kmes_item item;
+
+	(void)state;
+	begin(2, K64);
+	emit(0, 1);
+	emit(1, 2);
+	start(KMES_ORDER_TIME, false, true);
+	emit(0, 3);
+	emit(1, 4);
+	assert_read("0.1 1.1 ");
+	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
+	end(NULL);
+
+	begin(2, K64);
+	start(KMES_ORDER_CPU, false, true);
+	emit(0, 3);
+	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
+	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
+}
+
+/* All that a snapshot wanted is overwritten before it looks. [D2] */
+static void reader_snapshot_lapped_takes_nothing_newer(void **state)
+{
+	struct kmes_item item;
+
+	(void)state;
+	begin(1, K64);
+	for (int i = 0; i < 60; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	start(KMES_ORDER_CPU, false, true);
+	for (int i = 0; i < 30; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	/* 90 written, 65 fit: 26 to 90 live; wanted were 1 to 60. */
+	testlog_drain(got, rd);
+	assert_memory_equal(got->text, "0.26 0.27 ", 10);
+	assert_int_equal(got->events, 35);
+	end(NULL);
+
+	begin(1, K64);
+	testring_emit_size(ts->rings[0], 1000);
+	start(KMES_ORDER_CPU, false, true);
+	for (int i = 0; i < 300; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
+}
+
+/* [M9] */
+static void reader_of_an_ended_source_reads_all_and_ends(void **state)
+{
+	struct kmes_item item;
+	int r = 0;
+
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	emit(0, 1);
+	emit(1, 2);
+	ts->ended = true;
+	/* Replaced just before the end: the next ring can not be attached to any more. */
+	ts->rings[0]->producer->generation = 2;
+	for (int i = 0; i < 10 && r == 0; i++) {
+		r = testlog_drain(got, rd);
+		if (r == 0)
+			kmes_reader_wait(rd, 10, -1);
+	}
+	assert_string_equal(got->text, "0.1 1.1 ");
+	assert_int_equal(r, -ESHUTDOWN);
+	assert_int_equal(kmes_reader_next(rd, &item), -ESHUTDOWN);
+}
+
+/* [A10] [A9] [C2] [C3] */
+static void reader_two_on_the_same_rings_do_not_know_of_each_other(void **state)
+{
+	struct kmes_reader *other;
+	struct testlog *log = calloc(1, sizeof(*log));
+	struct kmes_error err;
+	static const uint8_t zeros[4095];
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	other = testsource_read(ts, KMES_ORDER_TIME, false, false, &err);
+	emit(0, 1);
+	emit(0, 2);
+	assert_read("0.1 0.2 ");
+	kmes_reader_wait(rd, 1, -1);
+	emit(0, 3);
+	testlog_drain(log, other);
+	assert_string_equal(log->text, "0.1 0.2 0.3 ");
+	assert_read("0.3 ");
+	assert_memory_equal(ts->rings[0]->consumer->reserved4, zeros, sizeof(zeros));
+	kmes_reader_close(other);
+	free(log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_teardown(name, end)
+		T(reader_hands_out_every_event_once_from_the_oldest),
+		T(reader_goes_on_past_holes_and_wants_at_least_one_ring),
+		T(reader_attaches_to_the_wanted_cpus_only),
+		T(reader_loss_is_the_gap_and_told_once_before_the_event),
+		T(reader_loss_counts_past_2_to_the_32),
+		T(reader_loss_carries_cpu_and_the_time_of_its_event),
+		T(reader_lapped_goes_on_at_the_oldest_survivor),
+		T(reader_takes_events_up_to_half_of_the_ring),
+		T(reader_event_stays_while_the_ring_is_overwritten),
+		T(reader_of_new_events_passes_what_was_there),
+		T(reader_of_new_events_tells_a_loss_right_at_its_start),
+		T(reader_of_an_empty_first_ring_expects_sequence_1),
+		T(reader_snapshot_ends_with_what_was_there),
+		T(reader_snapshot_lapped_takes_nothing_newer),
+		T(reader_of_an_ended_source_reads_all_and_ends),
+		T(reader_two_on_the_same_rings_do_not_know_of_each_other),
+	};
+
+	return cmocka_run_group_tests_name("reader", tests, NULL, NULL);
+}
