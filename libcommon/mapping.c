@@ -62,6 +62,10 @@ static int verify(const struct kmes_mapping *map, struct kmes_error *err)
 			"cpu%u: the ring's capacity is %llu, attaching told %llu",
 			map->cpu, (unsigned long long)page->capacity,
 			(unsigned long long)map->view.capacity);
+	if (page->capacity < KMES_PAGE_SIZE || page->capacity & (page->capacity - 1))
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: impossible ring capacity %llu", map->cpu,
+				      (unsigned long long)page->capacity);
 	if (page->data_offset != KMES_DATA_OFFSET)
 		return kmes_error_set(err, -EPROTO,
 				      "cpu%u: ring data at %llu instead of %d", map->cpu,
@@ -84,8 +88,14 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 	while (!map->generation) {
 		struct kmes_mapping again;
 		uint64_t now;
-		int r = attach(&again, src, map->cpu, err);
+		int r;
 
+		/* Generations start at 1: this page would never be confirmed. */
+		if (!seen)
+			return kmes_error_set(err, -EPROTO,
+					      "cpu%u: the ring has no generation",
+					      map->cpu);
+		r = attach(&again, src, map->cpu, err);
 		if (r == 0)
 			r = verify(&again, err);
 		if (r < 0) {
