@@ -54,7 +54,8 @@ struct kmes_ring {
 
 	/* Mapped rings. */
 	struct kmes_mapping map;
-	uint64_t stop_pos; /* a snapshot's end, else UINT64_MAX */
+	uint64_t stop_pos;	 /* a snapshot's end, else UINT64_MAX */
+	uint64_t odd_generation; /* shown, but attaching found nothing newer */
 	uint64_t stuck_tail, stuck_write, stuck_since_ns;
 	bool stuck_noted;
 

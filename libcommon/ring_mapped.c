@@ -85,12 +85,25 @@ static void ring_tell_resize(struct kmes_ring *ring, const struct kmes_mapping *
 	ring->has_resize = true;
 }
 
+/* The page tells of a replacement, and attaching gives the very same ring. */
+static void ring_doubt(struct kmes_ring *ring, uint64_t generation)
+{
+	if (ring->odd_generation == generation)
+		return;
+	kmes_error_set(&ring->err, 0,
+		       "cpu%u: generation %llu shown at position %llu, but no such ring",
+		       ring->cpu, (unsigned long long)generation,
+		       (unsigned long long)kmes_ring_position(ring));
+	ring->has_note = true;
+	ring->odd_generation = generation;
+}
+
 /*
  * The ring was replaced and is drained: goes on at the new one's oldest event. The
  * position does not carry over, ring_accept finds the place by sequence [R3 R4 R5 R6].
- * Returns 1, 0 when the source is gone, or -errno.
+ * Returns 1, 0 when there is none or the source is gone, or -errno.
  */
-static int ring_follow(struct kmes_ring *ring)
+static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 {
 	struct kmes_mapping next;
 	int r = kmes_mapping_open(&next, ring->src, ring->cpu, &ring->err);
@@ -98,6 +111,11 @@ static int ring_follow(struct kmes_ring *ring)
 	if (r < 0) {
 		ring->ended = !kmes_source_alive(ring->src);
 		return ring->ended ? 0 : r;
+	}
+	if (next.generation == ring->map.generation) {
+		kmes_mapping_close(&next);
+		ring_doubt(ring, generation);
+		return 0;
 	}
 	ring_tell_resize(ring, &next);
 	kmes_mapping_close(&ring->map);
@@ -113,7 +131,8 @@ static int ring_follow(struct kmes_ring *ring)
 /* Takes over what was copied, up to the end of a snapshot. */
 static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
-	ring->known = span->write_pos;
+	/* No event of a snapshot reaches past its end. */
+	ring->known = span->write_pos < ring->stop_pos ? span->write_pos : ring->stop_pos;
 	ring->pos = span->pos - span->skip;
 	ring->off = span->skip;
 	ring->len = span->skip + span->len;
@@ -157,7 +176,7 @@ static int mapped_fill(struct kmes_ring *ring)
 			return 0;
 		if (ring->stop_pos != UINT64_MAX)
 			return 0;
-		r = ring_follow(ring);
+		r = ring_follow(ring, generation);
 		if (r <= 0)
 			return r;
 	}
@@ -167,11 +186,13 @@ static int mapped_fill(struct kmes_ring *ring)
 static bool mapped_has_news(const struct kmes_ring *ring)
 {
 	const struct kmes_producer_page *page = ring->map.view.producer;
+	uint64_t generation;
 
 	if (kmes_load_acquire(&page->write_pos) > kmes_ring_position(ring))
 		return true;
-	return !ring->ended &&
-	       kmes_load_acquire(&page->generation) != ring->map.generation;
+	generation = kmes_load_acquire(&page->generation);
+	return !ring->ended && generation != ring->map.generation &&
+	       generation != ring->odd_generation;
 }
 
 static void mapped_close(struct kmes_ring *ring)
