@@ -130,6 +130,10 @@ OBJS_kmes-stat := \
 	watch \
 
 OBJS_kmes-wait := \
+	command \
+	main \
+	options \
+	wait \
 
 TOOLS := $(foreach t,$(ALL_TOOLS),$(if $(strip $(OBJS_$(t))),$(t)))
 

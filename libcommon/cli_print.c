@@ -96,6 +96,15 @@ void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss)
 		send(p);
 }
 
+void cli_print_line(struct cli_printer *p, const char *line, size_t len)
+{
+	char *to = kmes_out_room(&p->buf, kmes_out_begin(&p->buf), len);
+
+	kmes_out_end(&p->buf, put_bytes(to, line, len));
+	if (p->line_buffered)
+		send(p);
+}
+
 void cli_print_flush(struct cli_printer *p)
 {
 	if (p->buf.len)

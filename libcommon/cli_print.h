@@ -34,6 +34,9 @@ void cli_print_open(struct cli_printer *p, const struct cli_print_options *optio
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event);
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss);
 
+/* A line that is neither, whole and with its newline; at most KMES_OUT_PIECE bytes. */
+void cli_print_line(struct cli_printer *p, const char *line, size_t len);
+
 /* Sends what has been printed so far. */
 void cli_print_flush(struct cli_printer *p);
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* command.h - the COMMAND that runs while it is waited. */
+#ifndef WAIT_COMMAND_H
+#define WAIT_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct wait_command {
+	pid_t pid; /* 0: none */
+	bool has_ended;
+	int status; /* as of waitpid(2), once it has ended */
+};
+
+/*
+ * Starts it with the signal dispositions that this program was started with. 0, or the
+ * exit status that tells why not (126, 127, or 1), after a message.
+ */
+int wait_command_start(struct wait_command *command, char **argv);
+
+/* Whether it has ended; no system call unless a child did. */
+bool wait_command_has_ended(struct wait_command *command);
+
+/* It ended, and not with status 0. */
+bool wait_command_has_failed(const struct wait_command *command);
+
+/* Passes on a signal while it runs. */
+void wait_command_signal(const struct wait_command *command, int sig);
+
+#endif

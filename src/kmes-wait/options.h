@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* options.h - what kmes-wait waits for. */
+#ifndef WAIT_OPTIONS_H
+#define WAIT_OPTIONS_H
+
+#include "cli_events.h"
+
+struct wait_opts {
+	struct cli_events events;
+	struct cli_print_options print;
+
+	/* The conditions; the first one that holds ends it. */
+	bool on_events;
+	uint64_t count; /* so many events */
+	bool on_resize;
+	bool on_loss;
+	bool on_idle;
+	uint64_t idle_ns;
+
+	bool surviving; /* look at what is in the rings, too */
+	bool quiet;
+	uint64_t timeout_ns; /* UINT64_MAX: none */
+	char **command;	     /* NULL: none */
+};
+
+/* Parses everything; what is wrong is reported and exits 2. */
+void wait_options_parse(struct wait_opts *opts, struct cli *cli, int argc, char **argv);
+void wait_options_fini(struct wait_opts *opts);
+
+#endif

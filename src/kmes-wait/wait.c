@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * wait.c - reads until a condition holds, or something else ends the wait.
+ *
+ * Whatever ends it without a condition - the time, the command - is noticed first and the
+ * rings are looked at once more behind that: an event that came before is never missed.
+ */
+#include "wait.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+/* The clock is asked after this many items of a flood. */
+#define LOOK_EVERY 64u
+/* The last look goes on so long at most, in a flood that never leaves the rings empty. */
+#define LAST_LOOK_NS 50000000u
+/* With --surviving events are put in order, for which one may be held so long. */
+#define HELD_NS 25000000u
+#define WAIT_MS 100
+
+struct wait {
+	const struct wait_opts *opts;
+	struct kmes_reader *reader;
+	struct wait_command *command;
+	struct cli_printer *printer;
+	uint64_t events;	/* that passed */
+	uint64_t timeout_at_ns; /* CLOCK_MONOTONIC */
+	uint64_t idle_at_ns;
+	uint64_t last_look_ns; /* until when, 0: it has not come to that */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t sum_capped(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static bool is_json(const struct wait *w)
+{
+	return w->opts->print.format == &kmes_format_json;
+}
+
+static void print_resize(struct wait *w, const struct kmes_resize *r)
+{
+	const char *format = is_json(w) ? "{\"cpu\":%u,\"resized\":[%" PRIu64 ",%" PRIu64
+					  "],\"generation\":[%" PRIu64 ",%" PRIu64 "]}\n"
+					: "--- cpu%u: resized %" PRIu64 " -> %" PRIu64
+					  ", generation %" PRIu64 " -> %" PRIu64 " ---\n";
+	char line[256];
+	int len = snprintf(line, sizeof(line), format, r->cpu, r->old_capacity,
+			   r->new_capacity, r->old_generation, r->new_generation);
+
+	cli_print_line(w->printer, line, (size_t)len);
+}
+
+static void print_idle(struct wait *w)
+{
+	const char *format = is_json(w) ? "{\"idle_seconds\":%" PRIu64 ".%09" PRIu64 "}\n"
+					: "--- no event for %" PRIu64 ".%09" PRIu64
+					  " s ---\n";
+	uint64_t ns = w->opts->idle_ns;
+	char line[96];
+	int len = snprintf(line, sizeof(line), format, ns / 1000000000, ns % 1000000000);
+
+	cli_print_line(w->printer, line, (size_t)len);
+}
+
+/* True when it was the last one that was waited for. */
+static bool take_event(struct wait *w, const struct kmes_event *event)
+{
+	if (!w->opts->on_events && !w->opts->on_idle)
+		return false;
+	if (!kmes_filter_passes(w->opts->events.filter, event))
+		return false;
+	if (w->opts->on_idle)
+		w->idle_at_ns = sum_capped(now_ns(), w->opts->idle_ns);
+	if (!w->opts->on_events)
+		return false;
+	if (!w->opts->quiet)
+		cli_print_event(w->printer, event);
+	return ++w->events == w->opts->count;
+}
+
+static bool take_loss(struct wait *w, const struct kmes_loss *loss)
+{
+	if (w->opts->on_loss && !w->opts->quiet)
+		cli_print_loss(w->printer, loss);
+	else if (!w->opts->on_loss && w->opts->on_events)
+		cli_warn("cpu%u: lost %" PRIu64 " events, which may have been waited for",
+			 loss->cpu, loss->last - loss->first + 1);
+	return w->opts->on_loss;
+}
+
+/* True when a condition holds. */
+static bool take_item(struct wait *w, const struct kmes_item *item)
+{
+	switch (item->kind) {
+	case KMES_ITEM_EVENT:
+		return take_event(w, item->event);
+	case KMES_ITEM_LOSS:
+		return take_loss(w, &item->loss);
+	case KMES_ITEM_RESIZE:
+		if (w->opts->on_resize && !w->opts->quiet)
+			print_resize(w, &item->resize);
+		return w->opts->on_resize;
+	case KMES_ITEM_NOTE:
+		cli_warn("%s", item->note);
+		break;
+	}
+	return false;
+}
+
+/* Time or command say that this is the end, if the rings do not know better. */
+static bool is_over(struct wait *w, uint64_t now)
+{
+	wait_command_has_ended(w->command);
+	return now >= w->timeout_at_ns || now >= w->idle_at_ns ||
+	       wait_command_has_failed(w->command);
+}
+
+/* Which of them it was. */
+static enum wait_end end_of_wait(struct wait *w, uint64_t now)
+{
+	if (now >= w->idle_at_ns && w->idle_at_ns <= w->timeout_at_ns) {
+		if (!w->opts->quiet)
+			print_idle(w);
+		return WAIT_END_MET;
+	}
+	return wait_command_has_failed(w->command) ? WAIT_END_COMMAND : WAIT_END_TIMEOUT;
+}
+
+static int sleep_ms(const struct wait *w, uint64_t now)
+{
+	uint64_t until = w->timeout_at_ns < w->idle_at_ns ? w->timeout_at_ns
+							  : w->idle_at_ns;
+	uint64_t left = until > now ? until - now : 0;
+
+	return left >= WAIT_MS * UINT64_C(1000000) ? WAIT_MS : (int)(left / 1000000) + 1;
+}
+
+/*
+ * Looks at the time and at the command: false, go on reading; true, that was the end.
+ * `is_empty`: the rings had nothing more.
+ */
+static bool look_around(struct wait *w, bool is_empty, enum wait_end *end)
+{
+	uint64_t now = now_ns();
+	bool is_last = w->last_look_ns != 0;
+
+	if (!is_over(w, now)) {
+		w->last_look_ns = 0; /* an event came after all */
+		return false;
+	}
+	if (!is_last)
+		w->last_look_ns = sum_capped(
+			now, is_empty && w->opts->surviving ? HELD_NS : LAST_LOOK_NS);
+	else if (now >= w->last_look_ns || (is_empty && !w->opts->surviving)) {
+		*end = end_of_wait(w, now);
+		return true;
+	}
+	return false;
+}
+
+static enum wait_end end_of_reader(const struct wait *w, int rc)
+{
+	if (rc == -ESHUTDOWN)
+		cli_error("source ended");
+	else
+		cli_error("%s", kmes_reader_error(w->reader));
+	return WAIT_END_FAILED;
+}
+
+static enum wait_end loop(struct wait *w)
+{
+	unsigned int until_look = LOOK_EVERY;
+	struct kmes_item item;
+	enum wait_end end;
+
+	for (;;) {
+		int rc = kmes_reader_next(w->reader, &item);
+
+		if (cli_stop_signal())
+			return WAIT_END_SIGNAL;
+		if (rc < 0)
+			return end_of_reader(w, rc);
+		if (rc > 0) {
+			if (take_item(w, &item))
+				return WAIT_END_MET;
+			if (--until_look)
+				continue;
+		}
+		until_look = LOOK_EVERY;
+		if (look_around(w, rc == 0, &end))
+			return end;
+		if (rc > 0 || (w->last_look_ns && !w->opts->surviving))
+			continue;
+		if (!w->opts->quiet)
+			cli_print_flush(w->printer);
+		kmes_reader_wait(w->reader, sleep_ms(w, now_ns()), -1);
+	}
+}
+
+enum wait_end wait_run(const struct wait_opts *opts, struct kmes_reader *reader,
+		       struct wait_command *command, struct cli_printer *printer)
+{
+	uint64_t now = now_ns();
+	struct wait w = {
+		.opts = opts,
+		.reader = reader,
+		.command = command,
+		.printer = printer,
+		.timeout_at_ns = sum_capped(now, opts->timeout_ns),
+		.idle_at_ns = opts->on_idle ? sum_capped(now, opts->idle_ns) : UINT64_MAX,
+	};
+
+	return loop(&w);
+}
