@@ -8,7 +8,7 @@
 
 static char *kind = "none";
 module_param(kind, charp, 0);
-MODULE_PARM_DESC(kind, "none, warn, oops, sleep, deadlock, overrun");
+MODULE_PARM_DESC(kind, "none, warn, oops, pinned, sleep, deadlock, overrun");
 
 static DEFINE_SPINLOCK(lock_a);
 static DEFINE_SPINLOCK(lock_b);
@@ -47,6 +47,8 @@ static int __init trouble_init(void)
 {
 	WARN(!strcmp(kind, "warn"), "as asked for");
 	BUG_ON(!strcmp(kind, "oops"));
+	if (!strcmp(kind, "pinned"))
+		__module_get(THIS_MODULE);
 	if (!strcmp(kind, "sleep"))
 		trouble_sleep();
 	if (!strcmp(kind, "deadlock"))
