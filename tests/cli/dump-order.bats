@@ -63,8 +63,8 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 	background dump kmes-dump -q -T none
 	sleep 0.3
 	for i in {1..10}; do
-		start=${EPOCHREALTIME/[.,]/}
 		kmes-emit -c 7 -t x
+		start=${EPOCHREALTIME/[.,]/}
 		until has_lines dump.out "$i"; do
 			((${EPOCHREALTIME/[.,]/} - start < 5000000)) || return 1
 			sleep 0.005
