@@ -161,7 +161,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 		--capacity=100000 --capacity=512M --capacity=64kb --load=0 --load=-1 --load=1.5 \
 		--load=200000000 --max-emit-rate=99 --max-emit-rate=1000001 --max-event-size=1023 \
 		--max-event-size=5M --max-nesting-depth=3 --max-nesting-depth=257 --deny=all \
-		--deny= --deny=attach, --test=fly --socket=; do
+		--deny= "--deny=attach," --test=fly --socket=; do
 		run --separate-stderr kmes-sim --socket="$SOCK" --slots=4 "$option"
 		assert_usage_error "^kmes-sim: ${option%%=*}: .*: '${option#*=}'\$" || {
 			echo "for $option"
@@ -228,7 +228,7 @@ assert len(c.events(255)) == 1
 	sim_start --slots=1
 	python 'print(Client(sys.argv[1]).stream_id.hex())' "$SOCK" >second
 	cmp first again
-	! cmp -s first second
+	run ! cmp -s first second
 	assert_match "$(cat first)" '^[0-9a-f]{32}$'
 }
 
