@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -470,6 +471,41 @@ static void cli_out_ends_quietly_when_the_reader_is_gone(void **state)
 	assert_int_equal(r.messages, 0);
 }
 
+/* A connection over the network of this machine: fds[1] to fds[0]. */
+static void connect_tcp(int fds[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t len = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+	fds[1] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fds[1], (struct sockaddr *)&address, len), 0);
+	fds[0] = accept(listener, NULL, NULL);
+	assert_true(fds[0] >= 0);
+	close(listener);
+}
+
+static void cli_out_ends_quietly_when_the_connection_is_reset(void **state)
+{
+	struct result r;
+	int fds[2];
+
+	(void)state;
+	connect_tcp(fds);
+	/* who closes with something unread resets it */
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	usleep(100000);
+	close(fds[0]);
+	r = run_child(body_flood, &fds[1]);
+	close(fds[1]);
+	assert_exit(&r, 0);
+	assert_int_equal(r.messages, 0);
+}
+
 static void cli_out_names_what_cannot_be_written(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
@@ -732,6 +768,7 @@ int main(void)
 		cmocka_unit_test(cli_out_gives_every_byte_to_a_slow_reader),
 		cmocka_unit_test(cli_out_waits_for_a_pipe_that_does_not_block),
 		cmocka_unit_test(cli_out_ends_quietly_when_the_reader_is_gone),
+		cmocka_unit_test(cli_out_ends_quietly_when_the_connection_is_reset),
 		cmocka_unit_test(cli_out_names_what_cannot_be_written),
 		cmocka_unit_test(cli_out_notices_a_full_disk_at_close),
 		cmocka_unit_test(cli_out_to_a_closed_stdout_is_an_error),
