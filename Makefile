@@ -90,8 +90,11 @@ OBJS_kmes-dump := \
 
 OBJS_kmes-emit := \
 	build \
+	event \
 	input \
 	json \
+	letter \
+	lines \
 	main \
 	sender \
 	tags \

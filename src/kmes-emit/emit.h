@@ -2,9 +2,12 @@
 /*
  * emit.h - the parts of kmes-emit.
  *
- *	main.c	  options, operands, the run
+ *	main.c	  options, the CPU, the run
+ *	event.c	  the one event of the command line
+ *	lines.c	  the events of a file
  *	input.c	  lines of a file, in bounded memory
  *	json.c	  JSON text to MessagePack, and the object around an event
+ *	letter.c  what the letter of JSON forbids and yajl lets pass
  *	build.c	  one MessagePack value, written as its parts come
  *	tags.c	  {"$bin": ..} and its kind, back to what they stood for
  *	sender.c  batches, pace, waiting out the rate limit
@@ -23,6 +26,15 @@ struct reason {
 /* Puts it down and returns -EINVAL. */
 int reason_set(struct reason *why, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The value of a hex digit, or -1. */
+static inline int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 /* ---- tags.c ---- */
 
@@ -102,6 +114,11 @@ int json_event(struct json *j, const char *line, size_t len, struct kmes_pack *o
 int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *out,
 	       struct reason *why);
 
+/* ---- letter.c ---- */
+
+/* 0, or -EINVAL with the reason. What is no JSON for other reasons passes. */
+int letter_check(const char *text, size_t len, struct reason *why);
+
 /* ---- input.c ---- */
 
 /* No event needs a longer line: 4 MiB, all of it spelled \uHHHH. */
@@ -176,5 +193,21 @@ int sender_flush(struct sender *s);
 
 /* Sends the one event that waits `times` times. */
 int sender_repeat(struct sender *s, uint64_t times);
+
+/* ---- event.c ---- */
+
+/*
+ * Puts an event together in `s`, its payload being JSON or, where that is NULL, a map of
+ * `pairs` KEY=TEXT or KEY:=JSON. What is wrong with them exits 2.
+ */
+void event_make(struct sender *s, const char *type, const char *payload, char **pairs);
+
+/* ---- lines.c ---- */
+
+/*
+ * Emits all lines of `in`. What was read before a failure or a stop is emitted too, if that
+ * can be. 0 at the end of the input, or -errno; a message said why, but for a stop (-EINTR).
+ */
+int lines_emit(struct input *in, struct sender *s);
 
 #endif

@@ -2,9 +2,7 @@
 /*
  * json.c - JSON text to MessagePack, and the object around an event.
  *
- * yajl takes the text apart, without recursion. What it lets pass although the letter of
- * JSON forbids it (broken UTF-8, halves of surrogate pairs, odd blanks) is looked for
- * before.
+ * yajl takes the text apart, without recursion.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +12,6 @@
 #include <yajl/yajl_parse.h>
 
 #include "emit.h"
-#include "kmes_msgpack.h"
 
 /* What the value that comes next, or that is under way, is for. */
 enum field {
@@ -246,88 +243,6 @@ static const yajl_callbacks callbacks = {
 
 /* ---- the text ---- */
 
-/* The four hex digits behind \u, or -1. */
-static int32_t escape_unit(const char *p, const char *end)
-{
-	int32_t unit = 0;
-	int i;
-
-	if (end - p < 4)
-		return -1;
-	for (i = 0; i < 4; i++) {
-		char c = p[i];
-		int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-
-		if (digit < 0 || digit > 15 || (digit > 9 && (c | 0x20) < 'a'))
-			return -1;
-		unit = unit << 4 | digit;
-	}
-	return unit;
-}
-
-/* Is each surrogate that is escaped half of a pair? */
-static bool surrogates_are_paired(const char *p, const char *end)
-{
-	int32_t unit;
-
-	while ((p = memchr(p, '\\', (size_t)(end - p)))) {
-		if (end - p < 2)
-			break;
-		p += 2;
-		unit = p[-1] == 'u' ? escape_unit(p, end) : -1;
-		if (unit < 0xd800 || unit > 0xdfff)
-			continue; /* what is no escape at all yajl will tell */
-		p += 4;
-		if (unit > 0xdbff || end - p < 6 || p[0] != '\\' || p[1] != 'u')
-			return false;
-		unit = escape_unit(p + 2, end);
-		if (unit < 0xdc00 || unit > 0xdfff)
-			return false;
-		p += 6;
-	}
-	return true;
-}
-
-/* Eight bytes at once: is one of them below 0x20? Those above 0x7f do not matter. */
-static bool has_low_byte(uint64_t word)
-{
-	return (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
-}
-
-/* ASCII control characters other than JSON's own blanks. */
-static bool has_control(const char *text, size_t len)
-{
-	uint64_t word;
-	size_t i = 0;
-
-	while (i < len) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (len - i >= sizeof(word)) {
-			memcpy(&word, text + i, sizeof(word));
-			if (!has_low_byte(word)) {
-				i += sizeof(word);
-				continue;
-			}
-		}
-		if (c < 0x20 && c != '\t' && c != '\r' && c != '\n')
-			return true;
-		i++;
-	}
-	return false;
-}
-
-static int check_text(const char *text, size_t len, struct reason *why)
-{
-	if (!kmes_utf8_valid(text, (uint32_t)len))
-		return reason_set(why, "not JSON: not UTF-8");
-	if (has_control(text, len))
-		return reason_set(why, "not JSON: control character");
-	if (!surrogates_are_paired(text, text + len))
-		return reason_set(why, "not JSON: lone surrogate");
-	return 0;
-}
-
 static int parser_make(struct json *j)
 {
 	if (j->parser)
@@ -364,7 +279,7 @@ static int set_syntax_reason(struct json *j)
 /* All of the text, which ends in a newline. */
 static int parse(struct json *j, const char *text, size_t len)
 {
-	int r = check_text(text, len, j->build.why);
+	int r = letter_check(text, len, j->build.why);
 
 	if (r == 0)
 		r = parser_make(j);

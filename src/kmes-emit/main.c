@@ -99,142 +99,6 @@ static void check_combination(const struct emit_opts *opts)
 		cli_usage_error("--input: no file", opts->input);
 }
 
-/* ---- one event ---- */
-
-static void put_json(struct json *json, struct kmes_pack *out, const char *text,
-		     const char *what)
-{
-	struct reason why = { "" };
-	char full[256];
-
-	if (json_value(json, text, strlen(text), out, &why) == 0)
-		return;
-	snprintf(full, sizeof(full), "%s: %s", what, why.text);
-	cli_usage_error(full, text);
-}
-
-/* KEY=TEXT or KEY:=JSON */
-static void put_pair(struct json *json, struct kmes_pack *out, const char *pair)
-{
-	const char *equals = strchr(pair, '=');
-	bool is_json = equals && equals > pair && equals[-1] == ':';
-	size_t len = equals ? (size_t)(equals - pair) - is_json : 0;
-
-	if (!len)
-		cli_usage_error("not KEY=TEXT or KEY:=JSON", pair);
-	kmes_pack_str(out, pair, (uint32_t)len);
-	if (is_json)
-		put_json(json, out, equals + 1, "the value");
-	else
-		kmes_pack_text(out, equals + 1);
-}
-
-/* Puts type and payload of the command line together; what is wrong with them exits 2. */
-static void make_event(const struct emit_opts *opts, char **pairs, struct sender *s)
-{
-	struct json *json = json_new();
-	struct kmes_pack *out = sender_room(s);
-	struct place place = { .type = out->len,
-			       .type_len = (uint16_t)strlen(opts->type) };
-	uint32_t count = 0;
-
-	if (!json)
-		cli_no_memory();
-	kmes_pack_bytes(out, opts->type, place.type_len);
-	place.payload = out->len;
-	if (opts->payload) {
-		if (*pairs)
-			cli_usage_error("--payload and pairs exclude each other", *pairs);
-		put_json(json, out, opts->payload, "--payload");
-	} else {
-		while (pairs[count])
-			count++;
-		kmes_pack_map(out, count);
-		while (*pairs)
-			put_pair(json, out, *pairs++);
-	}
-	json_free(json);
-	if (!kmes_pack_is_whole(out))
-		cli_usage_error("larger than an event can be", NULL);
-	place.payload_len = out->len - place.payload;
-	s->places[0] = place;
-	s->count = 1;
-}
-
-/* ---- lines ---- */
-
-static int take_line(struct json *json, struct sender *s, const struct input *in,
-		     const char *line, size_t len)
-{
-	struct place place;
-	struct reason why = { "" };
-	int r = json_event(json, line, len, sender_room(s), &place, &why);
-
-	if (r > 0)
-		return sender_add(s, &place, in->line);
-	if (r < 0)
-		sender_refuse(s, in->line, why.text);
-	return 0;
-}
-
-/* Before a read that may take long everything goes out. */
-static int read_more(struct input *in, struct sender *s)
-{
-	int r = input_is_ready(in) ? 0 : sender_flush(s);
-
-	if (r < 0 || cli_stop_signal())
-		return r < 0 ? r : -EINTR;
-	r = input_read(in);
-	if (r == 0 || r == -EINTR)
-		return 0;
-	cli_error("%s: cannot read: %s", in->name, strerror(-r));
-	return r;
-}
-
-/* 0 at the end of the input, or -errno; a message said why, but for a stop (-EINTR). */
-static int emit_lines(struct json *json, struct input *in, struct sender *s)
-{
-	char *line;
-	size_t len;
-	int r = 0;
-
-	while (r == 0) {
-		switch (input_next(in, &line, &len)) {
-		case 1:
-			r = take_line(json, s, in, line, len);
-			break;
-		case 0:
-			r = read_more(in, s);
-			break;
-		case -EFBIG:
-			sender_refuse(s, in->line, "longer than 32 MiB");
-			break;
-		default:
-			return sender_flush(s);
-		}
-	}
-	return r;
-}
-
-/* What was read before a failure or a stop is emitted, if that can be. */
-static int emit_input(struct input *in, struct sender *s)
-{
-	struct json *json = json_new();
-	int r, last;
-
-	if (!json)
-		cli_no_memory();
-	r = emit_lines(json, in, s);
-	json_free(json);
-	if (r < 0 && !s->is_over) {
-		last = sender_flush(s);
-		r = last < 0 ? last : r;
-	}
-	return r;
-}
-
-/* ---- the run ---- */
-
 /*
  * Where the kernel owns the rings, an event goes to the CPU that its emitter runs on; one
  * that is offline has a ring all the same, but nothing can run there.
@@ -282,7 +146,7 @@ static int run(const struct emit_opts *opts, struct cli *cli, struct input *in,
 	s->src = cli_source_open(cli);
 	check_cpu(s->src, opts->cpu);
 	cli_stop_catch();
-	r = opts->input ? emit_input(in, s)
+	r = opts->input ? lines_emit(in, s)
 			: sender_repeat(s, opts->times ? opts->times : 1);
 	kmes_source_close(s->src);
 	return r < 0 || s->has_refused ? CLI_FAILED : CLI_DONE;
@@ -314,7 +178,7 @@ int main(int argc, char **argv)
 		}
 		sender.input = in.name;
 	} else {
-		make_event(&opts, cli_operands(&cli), &sender);
+		event_make(&sender, opts.type, opts.payload, cli_operands(&cli));
 	}
 
 	status = run(&opts, &cli, &in, &sender);

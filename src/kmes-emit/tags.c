@@ -153,14 +153,6 @@ static int take_number(const char **text, const char *end, uint64_t max, uint64_
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The authority of a SID: decimal below 2^32, else 0x and twelve hex digits. */
 static int take_authority(const char **text, const char *end, uint64_t *authority)
 {

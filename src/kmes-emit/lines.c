@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* lines.c - each line of a file becomes an event, or is refused. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli.h"
+#include "emit.h"
+
+static int take_line(struct json *json, struct sender *s, const struct input *in,
+		     const char *line, size_t len)
+{
+	struct place place;
+	struct reason why = { "" };
+	int r = json_event(json, line, len, sender_room(s), &place, &why);
+
+	if (r > 0)
+		return sender_add(s, &place, in->line);
+	if (r < 0)
+		sender_refuse(s, in->line, why.text);
+	return 0;
+}
+
+/* Before a read that may take long everything goes out. */
+static int read_more(struct input *in, struct sender *s)
+{
+	int r = input_is_ready(in) ? 0 : sender_flush(s);
+
+	if (r < 0 || cli_stop_signal())
+		return r < 0 ? r : -EINTR;
+	r = input_read(in);
+	if (r == 0 || r == -EINTR)
+		return 0;
+	cli_error("%s: cannot read: %s", in->name, strerror(-r));
+	return r;
+}
+
+/* 0 at the end of the input, or -errno; a message said why, but for a stop (-EINTR). */
+static int all_lines(struct json *json, struct input *in, struct sender *s)
+{
+	char *line;
+	size_t len;
+	int r = 0;
+
+	while (r == 0) {
+		switch (input_next(in, &line, &len)) {
+		case 1:
+			r = take_line(json, s, in, line, len);
+			break;
+		case 0:
+			r = read_more(in, s);
+			break;
+		case -EFBIG:
+			sender_refuse(s, in->line, "longer than 32 MiB");
+			break;
+		default:
+			return sender_flush(s);
+		}
+	}
+	return r;
+}
+
+int lines_emit(struct input *in, struct sender *s)
+{
+	struct json *json = json_new();
+	int r, last;
+
+	if (!json)
+		cli_no_memory();
+	r = all_lines(json, in, s);
+	json_free(json);
+	if (r < 0 && !s->is_over) {
+		last = sender_flush(s);
+		r = last < 0 ? last : r;
+	}
+	return r;
+}
