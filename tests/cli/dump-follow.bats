@@ -219,6 +219,19 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_status 1
 }
 
+@test "dump follow: a disk that fills up is told, and what fitted is there" {
+	rings_start --slots=1 --exempt
+	kmes-emit -n 5000 -t x
+	mkdir small
+	mount -t tmpfs -o size=64k none small || skip "mount needs more rights"
+	run --separate-stderr bash -c 'kmes-dump -s >small/file'
+	cp small/file file
+	umount small
+	assert_status 1
+	assert_match "$stderr" 'standard output: cannot write: No space left on device'
+	assert_equal "$(wc -c <file)" 65536
+}
+
 @test "dump follow: a closed stdout is an error" {
 	rings_start --slots=1
 	kmes-emit -t x
@@ -308,6 +321,22 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	wait_for_line dump.out after
 	# The change tells of itself in between.
 	assert_equal "$(cat dump.out)" $'cpu0  #1  USR  before  {}\ncpu0  #3  USR  after  {}'
+}
+
+@test "dump follow: memory stays small, mappings aside" {
+	local kib
+
+	rings_start --slots=8 --exempt
+	background dump kmes-dump
+	simulator_only "a slot a CPU there"
+	# Events of some 60 KB on each ring, more than a ring holds.
+	for cpu in {0..7}; do
+		kmes-emit -c "$cpu" -n 100 -t big "fill=$(printf '%060000d' 0)"
+	done
+	wait_until 10 grep -q cpu7 dump.out
+	kib=$(awk '/^RssAnon/ { print $2 }' /proc/$!/status)
+	echo "$kib KiB"
+	((kib > 0 && kib < 4096 + 8 * 512))
 }
 
 @test "dump follow: 256 rings with 1024 descriptors [A8]" {

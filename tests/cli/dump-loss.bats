@@ -51,6 +51,37 @@ cpu2  #6  USR  x  {}"
 	assert_equal "${stderr_lines[-1]}" "kmes-dump: 3 of 4 events, 8 lost (cpu0: 7, cpu2: 1)"
 }
 
+@test "dump loss: bytes that are no event are told once, and reading goes on behind them [D6]" {
+	event 0 1 ${T}000000001 x
+	event 1 1 ${T}000000001 x
+	live_start
+	background dump kmes-dump -T none
+	wait_for_line dump.out 'cpu1  #1 '
+	# An event_size of 0, of 76, and one past write_pos; each time there is more to come.
+	local raw seq=2
+	for raw in 00000000 4c000000 ffffff00; do
+		echo "{\"cpu\": 0, \"raw\": \"$raw$(printf '%0200d' 0)\"}" >>events
+		wait_until 5 has_lines dump.err $((seq / 2))
+		event 0 $((seq + 1)) ${T}00000000$seq after
+		wait_for_line dump.out "cpu0  #$((seq + 1)) "
+		seq=$((seq + 2))
+	done
+	event 1 2 ${T}000000009 y
+	wait_for_line dump.out 'cpu1  #2 '
+	kill -INT $!
+	end_of $!
+	assert_status 0
+	assert_equal "$(cat dump.out | grep -v cpu1)" "cpu0  #1  USR  x  {}
+--- cpu0: lost 1 events (#2-#2) ---
+cpu0  #3  USR  after  {}
+--- cpu0: lost 1 events (#4-#4) ---
+cpu0  #5  USR  after  {}
+--- cpu0: lost 1 events (#6-#6) ---
+cpu0  #7  USR  after  {}"
+	assert_equal "$(grep -c '^kmes-dump: cpu0: .*position' dump.err)" 3
+	assert_equal "$(tail -1 dump.err)" "kmes-dump: 6 events, 3 lost (cpu0: 3)"
+}
+
 @test "dump loss: --fail-on-loss exits 3, and only when something was lost" {
 	event 0 1 ${T}000000001 x
 	event 1 1 ${T}000000001 x

@@ -162,6 +162,23 @@ cpu0  #7  c77  x  {}"
 	assert_output $'cpu0  #1  USR  x  {a: 1}\ncpu0  #2  USR  y  {a: 2}'
 }
 
+@test "dump: events of megabytes and types of 65000 bytes are whole" {
+	local type text
+
+	type=$(printf '%065000d' 7)
+	text=$(printf '%02500000d' 0 | sed 's/../61/g')
+	event 0 1 $TS "$type"
+	event 0 2 $TS x "db001312d0$text" # 1250000 times an a
+	event 0 3 $TS y
+	prepared_start --capacity=8388608
+	kmes-dump -sq -T none >printed
+	assert_equal "$(wc -l <printed)" 3
+	assert_equal "$(sed -n 1p printed | sha1sum)" "$(echo "cpu0  #1  USR  $type  {}" | sha1sum)"
+	assert_equal "$(sed -n 2p printed | tr -d '\n' | wc -c)" $((18 + 2 + 1250000))
+	kmes-dump -sqj | jq -r '.payload | length' >lengths
+	assert_equal "$(paste -sd' ' lengths)" "0 1250000 0"
+}
+
 @test "dump: --width cuts lines of text, and JSON never" {
 	event 0 1 $TS app.login 81a475736572a5616c696365
 	prepared_start
