@@ -21,6 +21,8 @@
 #define SLACK_NS 1000000ull
 /* No event is held longer than this, by CLOCK_MONOTONIC. */
 #define HOLD_NS 20000000ull
+#define MARK_NS 5000000ull
+_Static_assert(HOLD_NS / MARK_NS == KMES_RING_MARKS, "marks younger than HOLD_NS");
 /* Idle rings are looked at after this many events of the others. */
 #define LOOK_EVERY 1024u
 
@@ -80,15 +82,23 @@ static void ring_set_key(const struct kmes_reader *rd, struct kmes_ring *ring)
 		ring->key = rd->watermark_ns;
 }
 
-/* Tells which of the ring's events have been there for HOLD_NS. */
+/*
+ * Tells which of the ring's events have been there for nearly HOLD_NS: those below a mark
+ * that old. A new mark is set each MARK_NS, so an event waits for one that long at most.
+ */
 static void ring_set_late(struct kmes_ring *ring, uint64_t now_ns)
 {
-	if (now_ns - ring->seen_ns >= HOLD_NS && ring->seen_pos > ring->late_pos)
-		ring->late_pos = ring->seen_pos;
-	if (kmes_ring_position(ring) >= ring->seen_pos) {
-		ring->seen_pos = ring->known;
-		ring->seen_ns = now_ns;
+	struct kmes_ring_mark *m = ring->marks;
+
+	while (ring->mark_count && now_ns - m[0].ns >= HOLD_NS - MARK_NS) {
+		ring->late_pos = m[0].pos;
+		ring->mark_count--;
+		memmove(m, m + 1, ring->mark_count * sizeof(*m));
 	}
+	if (ring->mark_count && now_ns - m[ring->mark_count - 1].ns < MARK_NS)
+		return;
+	m[ring->mark_count].pos = ring->ops->newest(ring);
+	m[ring->mark_count++].ns = now_ns;
 }
 
 /* Looks at the idle rings and moves the watermark. 0 or -errno. */

@@ -23,10 +23,18 @@ struct kmes_ring_ops {
 	int (*fill)(struct kmes_ring *ring);
 	/* The private bytes hold no event: goes to a later position, leaves a note. */
 	void (*recover)(struct kmes_ring *ring);
+	/* Up to which position events are there by now. */
+	uint64_t (*newest)(const struct kmes_ring *ring);
 	/* After need_wake was set and fenced: is there anything to do but sleep? */
 	bool (*has_news)(const struct kmes_ring *ring);
 	void (*close)(struct kmes_ring *ring);
 };
+
+/* Events below `pos` were there at `ns` of CLOCK_MONOTONIC. */
+struct kmes_ring_mark {
+	uint64_t pos, ns;
+};
+#define KMES_RING_MARKS 4
 
 struct kmes_ring {
 	const struct kmes_ring_ops *ops;
@@ -65,8 +73,9 @@ struct kmes_ring {
 
 	/* The reader's: see reader.c. */
 	uint64_t key;
-	uint64_t seen_pos, seen_ns;
-	uint64_t late_pos;
+	struct kmes_ring_mark marks[KMES_RING_MARKS];
+	unsigned int mark_count;
+	uint64_t late_pos; /* events below it were held long enough */
 };
 
 /*

@@ -121,7 +121,7 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 	kmes_mapping_close(&ring->map);
 	ring->map = next;
 	ring->skip_until = 0;
-	ring->seen_pos = 0;
+	ring->mark_count = 0;
 	ring->late_pos = 0;
 	/* Order K, pairs with J. */
 	ring_seek(ring, kmes_load_acquire(&next.view.producer->tail_pos));
@@ -182,6 +182,12 @@ static int mapped_fill(struct kmes_ring *ring)
 	}
 }
 
+static uint64_t mapped_newest(const struct kmes_ring *ring)
+{
+	/* Order D, pairs with C. */
+	return kmes_load_acquire(&ring->map.view.producer->write_pos);
+}
+
 /* Order F: called behind need_wake = 1 and the full fence. */
 static bool mapped_has_news(const struct kmes_ring *ring)
 {
@@ -203,6 +209,7 @@ static void mapped_close(struct kmes_ring *ring)
 static const struct kmes_ring_ops mapped_ops = {
 	.fill = mapped_fill,
 	.recover = mapped_recover,
+	.newest = mapped_newest,
 	.has_news = mapped_has_news,
 	.close = mapped_close,
 };
