@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Rings replaced under a reader: each event once, loss exact, no swap unnoticed. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reader_fixture.h"
+
+#define K128 131072u
+
+static int setup(void **state)
+{
+	(void)state;
+	alarm(30);
+	return 0;
+}
+
+static void emit_sized(int cpu, int count, uint32_t size)
+{
+	while (count--)
+		testring_emit_size(ts->rings[cpu], size);
+}
+
+/* [R0] [R1] [R2] [R3] [R5] [R7] [R9] */
+static void swap_up_between_two_reads_loses_and_doubles_nothing(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	emit(0, 1);
+	emit(0, 2);
+	assert_read("0.1 0.2 ");
+	emit(0, 3);
+	testsource_resize(ts, 0, K128);
+	emit(0, 4);
+	assert_read("0.3 0:1>2 0.4 ");
+	emit(0, 5);
+	assert_read("0.5 ");
+}
+
+/* What was read is in the new ring too; nothing of it comes again. [R5] */
+static void swap_of_a_drained_ring_repeats_nothing(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	emit_sized(0, 60, 1000);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	assert_int_equal(got->events, 60);
+	got->len = 0;
+	testsource_resize(ts, 0, K128);
+	assert_read("0:1>2 ");
+	emit(0, 9);
+	assert_read("0.61 ");
+}
+
+/* [R10] [L2] */
+static void swap_down_reports_exactly_the_oldest_prefix(void **state)
+{
+	(void)state;
+	begin(1, K128);
+	emit_sized(0, 1, 1000);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	emit_sized(0, 10, 1000);
+	testlog_drain(got, rd);
+	assert_int_equal(got->events, 11);
+	got->len = 0;
+	emit_sized(0, 100, 1000);
+	testsource_resize(ts, 0, K64);
+	emit(0, 1);
+	/* The old ring is drained first, so nothing is lost at all. */
+	testlog_drain(got, rd);
+	assert_int_equal(got->events, 112);
+	assert_int_equal(got->lost, 0);
+	end(NULL);
+
+	/* Two swaps at once: of the ring in the middle nobody reads a byte. */
+	begin(1, K128);
+	emit_sized(0, 1, 1000);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("0.1 ");
+	testsource_resize(ts, 0, 2 * K128);
+	emit_sized(0, 99, 1000);
+	testsource_resize(ts, 0, K64);
+	/* 65 of 1 to 100 were kept: 36 to 100. */
+	testlog_drain(got, rd);
+	assert_memory_equal(got->text, "0:1>3 0.2-35 0.36 ", 18);
+	assert_int_equal(got->events, 1 + 65);
+	assert_int_equal(got->lost, 34);
+}
+
+/*
+ * Started at the newest position, nothing read yet: the sequence to go on from is that
+ * of the last event below. [R5] [R1]
+ */
+static void swap_before_anything_was_read_goes_on_behind_the_start(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	emit_sized(0, 30, 1000);
+	start(KMES_ORDER_TIME, true, false);
+	assert_read("");
+	testsource_resize(ts, 0, K128);
+	assert_read("0:1>2 ");
+	emit(0, 1);
+	assert_read("0.31 ");
+	end(NULL);
+
+	/* The same with an event in between, and all of it before the first look. */
+	begin(1, K64);
+	emit_sized(0, 200, 1000);
+	start(KMES_ORDER_CPU, true, false);
+	emit(0, 1);
+	testsource_resize(ts, 0, K128);
+	emit(0, 2);
+	assert_read("0.201 0:1>2 0.202 ");
+}
+
+/* [R10] [R5] */
+static void swap_to_a_ring_that_kept_nothing_tells_the_loss_later(void **state)
+{
+	(void)state;
+	begin(1, 4 * K64);
+	start(KMES_ORDER_TIME, false, false);
+	emit_sized(0, 3, 1000);
+	testlog_drain(got, rd);
+	testsource_resize(ts, 0, 8 * K64);
+	emit_sized(0, 1, 100000);
+	testsource_resize(ts, 0, K64);
+	got->len = 0;
+	got->text[0] = 0;
+	assert_read("0:1>3 ");
+	emit(0, 1);
+	assert_read("0.4-4 0.5 ");
+}
+
+static int swaps_left;
+
+static void swap_on_attach(struct testsource *source, uint16_t cpu)
+{
+	if (swaps_left-- <= 0)
+		return;
+	testsource_resize(source, cpu,
+			  source->rings[cpu]->w.capacity == K64 ? K128 : K64);
+}
+
+/*
+ * The ring is replaced between attach and the first look at its page, which already
+ * shows the new generation then. [A13] [R0]
+ */
+static void swap_between_attach_and_first_look_is_noticed(void **state)
+{
+	(void)state;
+	for (int tells = 0; tells < 2; tells++) {
+		for (int swaps = 1; swaps < 6; swaps++) {
+			begin(1, K64);
+			ts->tells_birth = tells;
+			emit(0, 1);
+			ts->on_attach = swap_on_attach;
+			swaps_left = swaps;
+			start(KMES_ORDER_TIME, false, false);
+			ts->on_attach = NULL;
+			emit(0, 2);
+			testlog_drain(got, rd);
+			emit(0, 3);
+			testlog_drain(got, rd);
+			assert_int_equal(got->events, 3);
+			assert_int_equal(got->lost, 0);
+			end(NULL);
+		}
+	}
+}
+
+/* The same while a replacement is followed. [A13] [R3] */
+static void swap_while_following_a_swap_is_noticed(void **state)
+{
+	(void)state;
+	for (int tells = 0; tells < 2; tells++) {
+		for (int swaps = 1; swaps < 6; swaps++) {
+			begin(1, K64);
+			ts->tells_birth = tells;
+			start(KMES_ORDER_TIME, false, false);
+			emit(0, 1);
+			testlog_drain(got, rd);
+			testsource_resize(ts, 0, K128);
+			emit(0, 2);
+			ts->on_attach = swap_on_attach;
+			swaps_left = swaps;
+			testlog_drain(got, rd);
+			ts->on_attach = NULL;
+			emit(0, 3);
+			testlog_drain(got, rd);
+			assert_int_equal(got->events, 3);
+			assert_int_equal(got->lost, 0);
+			end(NULL);
+		}
+	}
+}
+
+/* [R11] [N3] */
+static void swap_wakes_a_sleeper_that_then_sees_the_new_ring(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	emit(0, 1);
+	assert_read("0.1 ");
+	kmes_reader_wait(rd, 1, -1); /* leaves need_wake set */
+	assert_int_equal(ts->rings[0]->consumer->need_wake, 1);
+	testsource_resize(ts, 0, K128);
+	assert_int_equal(ts->rings[0]->w.counts.wakes, 1);
+	emit(0, 2);
+	assert_read("0:1>2 0.2 ");
+}
+
+/* A swap that comes between arming and sleeping is seen before the sleep. [N3] [R0] */
+static void swap_before_the_sleep_is_not_slept_over(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("");
+	testsource_resize(ts, 0, K128);
+	before = test_now_ns();
+	kmes_reader_wait(rd, 100, -1);
+	assert_true(test_now_ns() - before < 90000000);
+	assert_read("0:1>2 ");
+}
+
+/* Old pages are mapped until they are drained, and unmapped once. [R6] [R8] [A12] */
+static void swap_a_hundred_times_leaves_no_descriptor_behind(void **state)
+{
+	int before, after;
+
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	before = dup(0);
+	close(before);
+	for (int i = 0; i < 100; i++) {
+		emit(0, 1);
+		emit(1, 1);
+		testsource_resize(ts, 0, i % 2 ? K64 : K128);
+		testsource_resize(ts, 1, i % 2 ? K64 : K128);
+		testlog_drain(got, rd);
+	}
+	/* The rings of the test and their mappings: as many as before. */
+	after = dup(0);
+	close(after);
+	assert_in_range(after, 0, before + 4);
+	assert_int_equal(got->events, 200);
+	assert_int_equal(got->lost, 0);
+}
+
+/* A snapshot is of the rings as they were; what replaces them is not its business. */
+static void swap_under_a_snapshot_leaves_it_the_old_ring(void **state)
+{
+	struct kmes_item item;
+
+	(void)state;
+	begin(2, K128);
+	emit_sized(0, 100, 1000);
+	start(KMES_ORDER_CPU, false, true);
+	testsource_resize(ts, 0, K64);
+	emit(0, 1);
+	emit(1, 1);
+	testlog_drain(got, rd);
+	assert_int_equal(got->events, 100);
+	assert_int_equal(got->lost, 0);
+	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
+}
+
+/* Loss before the swap and loss by it are one gap each, of the right size. [R10] [L2] */
+static void swap_after_being_lapped_counts_both_losses_once(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	emit_sized(0, 1, 1000);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("0.1 ");
+	emit_sized(0, 200, 1000);
+	testsource_resize(ts, 0, K128);
+	emit_sized(0, 300, 1000);
+	/* Old: 137 to 201 live. New: 131 of 1000 bytes fit: 371 to 501. */
+	testlog_drain(got, rd);
+	assert_memory_equal(got->text, "0.2-136 0.137 0.138 ", 20);
+	assert_non_null(strstr(got->text, " 0.201 0:1>2 0.202-370 0.371 "));
+	assert_int_equal(got->events, 1 + 65 + 131);
+	assert_int_equal(got->events + got->lost, 501);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
+		T(swap_up_between_two_reads_loses_and_doubles_nothing),
+		T(swap_of_a_drained_ring_repeats_nothing),
+		T(swap_down_reports_exactly_the_oldest_prefix),
+		T(swap_before_anything_was_read_goes_on_behind_the_start),
+		T(swap_to_a_ring_that_kept_nothing_tells_the_loss_later),
+		T(swap_between_attach_and_first_look_is_noticed),
+		T(swap_while_following_a_swap_is_noticed),
+		T(swap_wakes_a_sleeper_that_then_sees_the_new_ring),
+		T(swap_before_the_sleep_is_not_slept_over),
+		T(swap_a_hundred_times_leaves_no_descriptor_behind),
+		T(swap_under_a_snapshot_leaves_it_the_old_ring),
+		T(swap_after_being_lapped_counts_both_losses_once),
+	};
+
+	return cmocka_run_group_tests_name("reader_swap", tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Time order across CPUs: merged by stamp, held for nobody, whatever the clock does. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reader_fixture.h"
+
+#define HOUR_NS 3600000000000ull
+#define MS_NS 1000000ull
+/* What a test machine that is busy with other work may add to any delay. */
+#define GRACE_MS 60
+
+static int setup(void **state)
+{
+	(void)state;
+	alarm(60);
+	return 0;
+}
+
+/* Case: 30 on CPU 0, 10 and 20 on CPU 1. */
+static void time_order_merges_by_stamp(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	emit(0, 30);
+	emit(1, 10);
+	emit(1, 20);
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("1.1 1.2 0.1 ");
+}
+
+static void time_order_merges_eight_cpus(void **state)
+{
+	uint64_t last = 0, stamps[8] = { 0 }, left[8];
+	struct kmes_item item;
+	uint32_t events = 0, x = 12345;
+
+	(void)state;
+	begin(8, K64);
+	for (int cpu = 0; cpu < 8; cpu++)
+		left[cpu] = 400;
+	for (int i = 0; i < 3200; i++) {
+		int cpu = i % 8;
+
+		x = x * 1103515245 + 12345;
+		stamps[cpu] += 1 + (x >> 16) % 1000;
+		left[cpu]--;
+		emit(cpu, stamps[cpu]);
+	}
+	start(KMES_ORDER_TIME, false, false);
+	while (kmes_reader_next(rd, &item) > 0) {
+		assert_int_equal(item.kind, KMES_ITEM_EVENT);
+		assert_true(item.event->ts_ns >= last);
+		last = item.event->ts_ns;
+		events++;
+	}
+	assert_int_equal(events, 3200);
+}
+
+static void time_order_ties_go_by_cpu_and_sequence(void **state)
+{
+	(void)state;
+	begin(3, K64);
+	for (int cpu = 2; cpu >= 0; cpu--) {
+		emit(cpu, 5);
+		emit(cpu, 5);
+	}
+	start(KMES_ORDER_TIME, false, false);
+	assert_read("0.1 0.2 1.1 1.2 2.1 2.2 ");
+}
+
+/* Within a CPU by sequence, though the stamps step back. */
+static void time_order_never_breaks_the_sequence_of_a_cpu(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	emit(0, 100);
+	emit(0, 50);
+	emit(0, 70);
+	emit(1, 60);
+	emit(1, 40);
+	start(KMES_ORDER_TIME, false, false);
+	/* 60 and 40 are before 100, behind which 50 and 70 come. */
+	assert_read("1.1 1.2 0.1 0.2 0.3 ");
+}
+
+static void time_order_by_cpu_takes_each_run_as_it_comes(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	emit(0, 30);
+	emit(0, 40);
+	emit(1, 10);
+	start(KMES_ORDER_CPU, false, false);
+	testlog_drain(got, rd);
+	assert_true(!strcmp(got->text, "0.1 0.2 1.1 ") ||
+		    !strcmp(got->text, "1.1 0.1 0.2 "));
+}
+
+/* The time from an event's publication until it was handed out, in milliseconds. */
+static uint64_t delay_ms(int cpu, uint64_t ts_ns)
+{
+	uint64_t before = test_now_ns();
+
+	emit(cpu, ts_ns);
+	testlog_wait(got, rd, 1, 5000);
+	return (test_now_ns() - before) / MS_NS;
+}
+
+/* Best of several, as other work on the machine only ever adds. */
+static uint64_t best_delay_ms(int cpu, uint64_t offset_ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 6; i++) {
+		uint64_t ms = delay_ms(cpu, test_real_ns() + offset_ns);
+
+		best = ms < best ? ms : best;
+	}
+	return best;
+}
+
+static void time_order_silent_cpus_hold_nothing_back(void **state)
+{
+	(void)state;
+	begin(8, K64);
+	start(KMES_ORDER_TIME, false, false);
+	assert_in_range(best_delay_ms(7, 0), 0, 15);
+	assert_int_equal(got->events, 6);
+}
+
+/* The clock stepped back an hour: what was stamped before it is of the future now. */
+static void time_order_clock_step_holds_nothing_beyond_20_ms(void **state)
+{
+	(void)state;
+	begin(8, K64);
+	start(KMES_ORDER_TIME, false, false);
+	assert_in_range(best_delay_ms(3, HOUR_NS), 0, 20 + 12);
+	assert_in_range(best_delay_ms(3, 0), 0, 15);
+	assert_in_range(best_delay_ms(3, -HOUR_NS), 0, 10);
+}
+
+/*
+ * A stream of stamps from the future: none of its events is held longer than the bound,
+ * also those that come while others are held.
+ */
+static void time_order_future_stamps_are_each_held_20_ms_at_most(void **state)
+{
+	uint64_t sent[400], late = 0;
+	struct kmes_item item;
+	uint32_t next = 0, seen = 0;
+
+	(void)state;
+	begin(4, K64);
+	start(KMES_ORDER_TIME, false, false);
+	while (seen < 300) {
+		int r;
+
+		if (next < 300 && (!next || test_now_ns() - sent[next - 1] > MS_NS)) {
+			emit(2, test_real_ns() + HOUR_NS);
+			sent[next++] = test_now_ns();
+		}
+		r = kmes_reader_next(rd, &item);
+		assert_true(r >= 0);
+		if (r == 0) {
+			kmes_reader_wait(rd, 1, -1);
+			continue;
+		}
+		if (test_now_ns() - sent[seen] > (20 + 8) * MS_NS)
+			late++;
+		seen++;
+		assert_int_equal(item.event->seq, seen);
+	}
+	/* The machine may have stopped us once or twice; a rule it must not be. */
+	assert_in_range(late, 0, 100);
+}
+
+/* One CPU's future holds up no other CPU. */
+static void time_order_future_on_one_cpu_does_not_delay_the_others(void **state)
+{
+	uint64_t best = UINT64_MAX;
+
+	(void)state;
+	begin(3, K64);
+	start(KMES_ORDER_TIME, false, false);
+	for (int i = 0; i < 6; i++) {
+		uint64_t before = test_now_ns(), after;
+
+		emit(0, test_real_ns() + HOUR_NS);
+		emit(1, test_real_ns());
+		testlog_wait(got, rd, 1, 5000);
+		after = test_now_ns();
+		testlog_wait(got, rd, 1, 5000);
+		best = after - before < best ? after - before : best;
+	}
+	assert_int_equal(got->events, 12);
+	assert_memory_equal(got->text, "1.1 0.1 1.2 0.2 1.3 0.3 ", 24);
+	assert_in_range(best / MS_NS, 0, 15);
+}
+
+/* A late event, stamped long ago, is handed out at once and out of order, never dropped. */
+static void time_order_late_event_comes_at_once(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	emit(0, 1000);
+	assert_read("0.1 ");
+	emit(1, 10);
+	assert_read("1.1 ");
+}
+
+/*
+ * Stamped now on two CPUs in turn, read meanwhile: the merged order is that of the
+ * stamps, as nothing was published late.
+ */
+static void time_order_holds_for_events_that_come_while_reading(void **state)
+{
+	uint64_t last = 0;
+	struct kmes_item item;
+	uint32_t seen = 0, sent = 0, out_of_order = 0;
+
+	(void)state;
+	begin(2, 1u << 20);
+	start(KMES_ORDER_TIME, false, false);
+	while (seen < 5000) {
+		if (sent < 5000) {
+			emit((int)(sent * 7 % 3 % 2), test_real_ns());
+			sent++;
+		}
+		if (sent % 3 && sent < 5000)
+			continue;
+		if (kmes_reader_next(rd, &item) <= 0) {
+			if (sent == 5000)
+				kmes_reader_wait(rd, 1, -1);
+			continue;
+		}
+		assert_int_equal(item.kind, KMES_ITEM_EVENT);
+		out_of_order += item.event->ts_ns < last;
+		last = item.event->ts_ns;
+		seen++;
+	}
+	assert_int_equal(out_of_order, 0);
+}
+
+/* A flood on one CPU and a marker on another: the marker is seen in its place. */
+static void time_order_flood_on_one_cpu_does_not_starve_another(void **state)
+{
+	struct kmes_item item;
+	uint32_t flood = 0, marker_after = 0;
+
+	(void)state;
+	begin(2, 1u << 20);
+	for (int order = 0; order < 2; order++) {
+		start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, true, false);
+		flood = 0;
+		marker_after = 0;
+		for (int i = 0; i < 200000 && !marker_after; i++) {
+			int r;
+
+			emit(0, test_real_ns());
+			emit(0, test_real_ns());
+			if (i == 1000)
+				emit(1, test_real_ns());
+			r = kmes_reader_next(rd, &item);
+			if (r <= 0 || item.kind != KMES_ITEM_EVENT)
+				continue;
+			if (item.event->cpu == 1)
+				marker_after = flood;
+			flood++;
+		}
+		assert_true(marker_after > 0);
+		kmes_reader_close(rd);
+		rd = NULL;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
+		T(time_order_merges_by_stamp),
+		T(time_order_merges_eight_cpus),
+		T(time_order_ties_go_by_cpu_and_sequence),
+		T(time_order_never_breaks_the_sequence_of_a_cpu),
+		T(time_order_by_cpu_takes_each_run_as_it_comes),
+		T(time_order_silent_cpus_hold_nothing_back),
+		T(time_order_clock_step_holds_nothing_beyond_20_ms),
+		T(time_order_future_stamps_are_each_held_20_ms_at_most),
+		T(time_order_future_on_one_cpu_does_not_delay_the_others),
+		T(time_order_late_event_comes_at_once),
+		T(time_order_holds_for_events_that_come_while_reading),
+		T(time_order_flood_on_one_cpu_does_not_starve_another),
+	};
+
+	return cmocka_run_group_tests_name("reader_time", tests, NULL, NULL);
+}
