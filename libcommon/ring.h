@@ -62,6 +62,7 @@ struct kmes_ring {
 
 	/* Mapped rings. */
 	struct kmes_mapping map;
+	bool is_armed;		 /* need_wake was set by us, and not cleared since */
 	uint64_t stop_pos;	 /* a snapshot's end, else UINT64_MAX */
 	uint64_t odd_generation; /* shown, but attaching found nothing newer */
 	uint64_t stuck_tail, stuck_write, stuck_since_ns;
@@ -96,6 +97,19 @@ int kmes_ring_peek(struct kmes_ring *ring);
 
 /* As kmes_ring_peek, from the private bytes alone. */
 int kmes_ring_peek_private(struct kmes_ring *ring);
+
+/*
+ * Events are there, or a sleep is over: the writer need not wake us any more (2.4.3 step
+ * 6). A flag left set would cost it a system call an event.
+ */
+static inline void kmes_ring_disarm(struct kmes_ring *ring)
+{
+	if (!ring->is_armed)
+		return;
+	/* A stale 1 costs the writer one needless wake. */
+	kmes_store_relaxed(ring->map.need_wake, 0);
+	ring->is_armed = false;
+}
 
 /* Passes the head. */
 static inline void kmes_ring_pop(struct kmes_ring *ring)

@@ -120,6 +120,7 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 	ring_tell_resize(ring, &next);
 	kmes_mapping_close(&ring->map);
 	ring->map = next;
+	ring->is_armed = false;
 	ring->skip_until = 0;
 	ring->mark_count = 0;
 	ring->late_pos = 0;
@@ -163,8 +164,10 @@ static int mapped_fill(struct kmes_ring *ring)
 			return 0;
 		}
 		ring_take_span(ring, &span);
-		if (ring->off < ring->len)
+		if (ring->off < ring->len) {
+			kmes_ring_disarm(ring);
 			return 1;
+		}
 		if (span.write_pos > span.pos && span.pos < ring->stop_pos &&
 		    ring->stop_pos != UINT64_MAX)
 			continue; /* a snapshot goes on to its end */

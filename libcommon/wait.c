@@ -91,8 +91,7 @@ static bool disarm(struct kmes_ring *rings, unsigned int count)
 	for (i = 0; i < count; i++) {
 		if (!rings[i].ops->has_news(&rings[i]))
 			continue;
-		/* A stale 1 costs the writer one needless wake. */
-		kmes_store_relaxed(rings[i].map.need_wake, 0);
+		kmes_ring_disarm(&rings[i]);
 		news = true;
 	}
 	return news;
@@ -106,8 +105,10 @@ static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count
 
 	for (i = 0; i < w->group_count; i++)
 		w->groups[i].len = 0;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		kmes_store_release(rings[i].map.need_wake, 1);
+		rings[i].is_armed = true;
+	}
 	/* Order F, pairs with E and I. */
 	kmes_fence_full();
 	for (i = 0; i < count; i++) {

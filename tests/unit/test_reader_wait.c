@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The reader's sleep: what ends it, what it leaves on the pages, and how long it may be. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reader_fixture.h"
+
+#define MS_NS 1000000ull
+
+static int setup(void **state)
+{
+	(void)state;
+	alarm(60);
+	return 0;
+}
+
+static uint64_t wait_ms(int timeout_ms)
+{
+	uint64_t before = test_now_ns();
+
+	kmes_reader_wait(rd, timeout_ms, -1);
+	return (test_now_ns() - before) / MS_NS;
+}
+
+struct later {
+	pthread_t thread;
+	int cpu;
+	uint64_t sent_ns;
+};
+
+/* Emits once the reader sleeps on the ring. */
+static void *emit_when_armed(void *arg)
+{
+	struct later *later = arg;
+
+	while (!kmes_load_relaxed(&ts->rings[later->cpu]->consumer->need_wake))
+		test_nap_us(200);
+	test_nap_us(3000);
+	later->sent_ns = test_now_ns();
+	emit(later->cpu, 1);
+	return NULL;
+}
+
+/* From the emit until the event was handed out, in ms; best of several. */
+static uint64_t wake_ms(int cpu)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		struct later later = { .cpu = cpu };
+
+		testlog_drain(got, rd);
+		pthread_create(&later.thread, NULL, emit_when_armed, &later);
+		testlog_wait(got, rd, 1, 5000);
+		pthread_join(later.thread, NULL);
+		later.sent_ns = got->last_event_ns - later.sent_ns;
+		best = later.sent_ns < best ? later.sent_ns : best;
+	}
+	return best / MS_NS;
+}
+
+/* [N9] */
+static void wait_on_silent_rings_is_bounded(void **state)
+{
+	uint64_t ms;
+
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	ms = wait_ms(100);
+	assert_in_range(ms, 90, 1000);
+	/* More than the bound is not slept whatever is asked for, nor for ever. */
+	assert_in_range(wait_ms(60000), 90, 1000);
+	assert_in_range(wait_ms(-1), 90, 1000);
+	assert_in_range(wait_ms(20), 15, 500);
+	assert_in_range(wait_ms(0), 0, 50);
+}
+
+/* [N5] [N7] [P5] */
+static void wait_ends_when_an_event_comes(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_CPU, false, false);
+	/* Well below the bound at which it would look by itself. */
+	assert_in_range(wake_ms(0), 0, 40);
+	assert_in_range(wake_ms(1), 0, 40);
+}
+
+/* [N2] [N3] [N8] */
+static void wait_does_not_sleep_while_an_event_is_there(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	emit(1, 1);
+	assert_in_range(wait_ms(100), 0, 80);
+	/* Cleared where the event is, left where none is. */
+	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
+	testlog_drain(got, rd);
+	assert_string_equal(got->text, "1.1 ");
+}
+
+/* [N1] [N6] [C2] [C3] */
+static void wait_sets_need_wake_and_clears_it_where_events_came(void **state)
+{
+	static const uint8_t zeros[4095];
+
+	(void)state;
+	begin(3, K64);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	wait_ms(1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ts->rings[i]->consumer->need_wake, 1);
+	emit(1, 1);
+	assert_int_equal(ts->rings[1]->producer->futex_counter, 1);
+	wait_ms(1);
+	testlog_drain(got, rd);
+	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
+	assert_int_equal(ts->rings[0]->consumer->need_wake, 1);
+	for (int i = 0; i < 3; i++)
+		assert_memory_equal(ts->rings[i]->consumer->reserved4, zeros, 4095);
+}
+
+/*
+ * Under load the flag goes where events are read, not only at the next sleep, which may
+ * never come: else each event costs its emitter a wake. [N8] [P5]
+ */
+static void wait_flag_does_not_stay_set_under_load(void **state)
+{
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	wait_ms(1); /* both rings are armed now */
+	for (int i = 0; i < 200; i++) {
+		emit(0, 1 + i);
+		emit(1, 1 + i);
+		testlog_drain(got, rd);
+	}
+	assert_int_equal(got->events, 400);
+	assert_in_range(ts->rings[0]->w.counts.wakes, 1, 2);
+	assert_in_range(ts->rings[1]->w.counts.wakes, 1, 2);
+	assert_int_equal(ts->rings[0]->consumer->need_wake, 0);
+	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
+}
+
+/* Another consumer clears the flag under a sleeper: late, by the bound at most. [N9] */
+static void *clear_and_emit(void *arg)
+{
+	struct later *later = arg;
+
+	while (!kmes_load_relaxed(&ts->rings[0]->consumer->need_wake))
+		test_nap_us(200);
+	test_nap_us(3000);
+	kmes_store_relaxed(&ts->rings[0]->consumer->need_wake, 0);
+	later->sent_ns = test_now_ns();
+	emit(0, 1);
+	return NULL;
+}
+
+static void wait_robbed_of_its_flag_sees_the_event_within_the_bound(void **state)
+{
+	uint64_t best = UINT64_MAX;
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	for (int i = 0; i < 3; i++) {
+		struct later later = { 0 };
+
+		testlog_drain(got, rd);
+		pthread_create(&later.thread, NULL, clear_and_emit, &later);
+		while (testlog_drain(got, rd) == 0 && got->events == (uint32_t)i)
+			kmes_reader_wait(rd, 100, -1);
+		pthread_join(later.thread, NULL);
+		later.sent_ns = got->last_event_ns - later.sent_ns;
+		best = later.sent_ns < best ? later.sent_ns : best;
+	}
+	assert_int_equal(ts->rings[0]->w.counts.wakes, 0);
+	assert_in_range(best / MS_NS, 0, 110);
+}
+
+/* The futex is the page's, so that a wake from another process reaches it. [N7] [N5] */
+static void wait_is_ended_by_another_process(void **state)
+{
+	uint64_t best = UINT64_MAX;
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_CPU, false, false);
+	for (uint32_t i = 0; i < 5; i++) {
+		uint64_t sent_ns;
+		int pipes[2];
+		pid_t pid;
+
+		testlog_drain(got, rd);
+		assert_int_equal(pipe(pipes), 0);
+		pid = fork();
+		if (pid == 0) {
+			struct later later = { .cpu = 0 };
+
+			emit_when_armed(&later);
+			_exit(write(pipes[1], &later.sent_ns, 8) != 8);
+		}
+		testlog_wait(got, rd, 1, 5000);
+		assert_int_equal(read(pipes[0], &sent_ns, 8), 8);
+		waitpid(pid, NULL, 0);
+		close(pipes[0]);
+		close(pipes[1]);
+		sent_ns = got->last_event_ns - sent_ns;
+		best = sent_ns < best ? sent_ns : best;
+		/* The child's writer was a copy of ours, which does the same once more. */
+		emit(0, 1);
+	}
+	assert_in_range(best / MS_NS, 0, 40);
+}
+
+/* [N9] */
+static void wait_on_256_rings_is_ended_by_any_of_them(void **state)
+{
+	static const int cpus[] = { 0, 126, 127, 128, 200, 253, 254, 255 };
+
+	(void)state;
+	begin(256, 4096);
+	start(KMES_ORDER_CPU, false, false);
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
+		assert_in_range(wake_ms(cpus[i]), 0, 60);
+	assert_int_equal(got->events, 40);
+	testlog_drain(got, rd);
+	assert_in_range(wait_ms(100), 90, 1000);
+}
+
+/* Exactly what one call takes, one more, and where a third call is needed. [N5] */
+static void wait_on_as_many_rings_as_one_call_takes_and_one_more(void **state)
+{
+	static const int counts[] = { 127, 128, 129, 254, 255, 382 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		begin(counts[i], 4096);
+		start(KMES_ORDER_CPU, false, false);
+		assert_in_range(wake_ms(counts[i] - 1), 0, 60);
+		testlog_drain(got, rd);
+		assert_in_range(wait_ms(30), 25, 500);
+		end(NULL);
+	}
+}
+
+/* A sleeper notices that the reader of its output is gone, though nothing comes. */
+static void wait_tells_that_the_watched_descriptor_hung_up(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(kmes_reader_wait(rd, 5, fds[1]), 0);
+	close(fds[0]);
+	assert_int_equal(kmes_reader_wait(rd, 5, fds[1]), 1);
+	close(fds[1]);
+}
+
+/*
+ * Events that are none in a stream without end: the reader comes back all the same, so
+ * that its caller can end, and the other rings are read. [D6]
+ */
+static int stop_flood;
+
+static void *flood_with_bad_events(void *arg)
+{
+	struct testring *ring = arg;
+	struct kmes_record record = { "t", "\xc0", 1, 1 };
+	struct kmes_stamp stamp = { .timestamp = 1 };
+	bool wake;
+
+	while (!kmes_load_relaxed(&stop_flood)) {
+		ring->w.sequence = 0; /* each is number 1 again */
+		ring->w.cpu_id ^= 1;  /* and every other one of another CPU */
+		kmes_ring_write(&ring->w, &record, &stamp, &wake);
+	}
+	return NULL;
+}
+
+static void wait_is_reached_under_a_flood_of_bad_events(void **state)
+{
+	struct kmes_item item;
+	pthread_t thread;
+	uint64_t begun, longest = 0;
+	uint32_t calls = 0;
+
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	kmes_store_relaxed(&stop_flood, 0);
+	pthread_create(&thread, NULL, flood_with_bad_events, ts->rings[0]);
+	begun = test_now_ns();
+	emit(1, 1);
+	while (test_now_ns() - begun < 500 * MS_NS) {
+		uint64_t before = test_now_ns();
+		int r = kmes_reader_next(rd, &item);
+
+		before = test_now_ns() - before;
+		longest = before > longest ? before : longest;
+		assert_true(r >= 0);
+		if (r > 0)
+			testlog_add(got, &item);
+		calls++;
+	}
+	kmes_store_relaxed(&stop_flood, 1);
+	pthread_join(thread, NULL);
+	ts->rings[0]->w.cpu_id = 0;
+	assert_true(calls > 20);
+	assert_in_range(longest / MS_NS, 0, 200);
+	assert_in_range(got->events, 1, 2);
+	assert_non_null(strstr(got->text, "1.1 "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
+		T(wait_on_silent_rings_is_bounded),
+		T(wait_ends_when_an_event_comes),
+		T(wait_does_not_sleep_while_an_event_is_there),
+		T(wait_sets_need_wake_and_clears_it_where_events_came),
+		T(wait_flag_does_not_stay_set_under_load),
+		T(wait_robbed_of_its_flag_sees_the_event_within_the_bound),
+		T(wait_is_ended_by_another_process),
+		T(wait_on_256_rings_is_ended_by_any_of_them),
+		T(wait_on_as_many_rings_as_one_call_takes_and_one_more),
+		T(wait_tells_that_the_watched_descriptor_hung_up),
+		T(wait_is_reached_under_a_flood_of_bad_events),
+	};
+
+	return cmocka_run_group_tests_name("reader_wait", tests, NULL, NULL);
+}
