@@ -132,6 +132,9 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 /* Takes over what was copied, up to the end of a snapshot. */
 static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
+	/* Lapped before the start was found: what is gone may be from before it. */
+	if (span->lapped && kmes_ring_position(ring) < ring->skip_until)
+		ring->has_last = false;
 	/* No event of a snapshot reaches past its end. */
 	ring->known = span->write_pos < ring->stop_pos ? span->write_pos : ring->stop_pos;
 	ring->pos = span->pos - span->skip;

@@ -212,6 +212,60 @@ static void reader_of_new_events_passes_what_was_there(void **state)
 	assert_int_equal(got->lost, 0);
 }
 
+static int stop_flood;
+
+static void *flood(void *arg)
+{
+	struct kmes_record record = { "t", "\xc0", 1, 1 };
+	struct kmes_stamp stamp = { .timestamp = 1 };
+	struct testring *ring = arg;
+	bool wake;
+
+	while (!kmes_load_relaxed(&stop_flood))
+		kmes_ring_write(&ring->w, &record, &stamp, &wake);
+	return NULL;
+}
+
+/*
+ * Lapped while it looks for its start: what was overwritten before the start is no loss
+ * of ours. [L2]
+ */
+static void reader_of_new_events_does_not_count_what_was_before_them(void **state)
+{
+	const struct kmes_producer_page *page;
+	struct kmes_error err;
+	struct kmes_item item;
+	pthread_t thread;
+	uint32_t events = 0;
+
+	(void)state;
+	begin(1, 8 * K64);
+	page = ts->rings[0]->producer;
+	kmes_store_relaxed(&stop_flood, 0);
+	pthread_create(&thread, NULL, flood, ts->rings[0]);
+	for (int i = 0; i < 1000; i++) {
+		/* All events have 79 bytes. */
+		uint64_t seq = kmes_load_acquire(&page->write_pos) / 79;
+
+		rd = testsource_read(ts, KMES_ORDER_CPU, true, false, &err);
+		assert_non_null(rd);
+		for (int n = 0; n < 3; n++) {
+			if (kmes_reader_next(rd, &item) <= 0)
+				continue;
+			if (item.kind == KMES_ITEM_LOSS)
+				assert_true(item.loss.first > seq);
+			else if (item.kind == KMES_ITEM_EVENT)
+				assert_true(item.event->seq > seq);
+			events++;
+		}
+		kmes_reader_close(rd);
+		rd = NULL;
+	}
+	kmes_store_relaxed(&stop_flood, 1);
+	pthread_join(thread, NULL);
+	assert_true(events > 0);
+}
+
 /* A drop after the start shows, also before the first event. [L2] */
 static void reader_of_new_events_tells_a_loss_right_at_its_start(void **state)
 {
@@ -345,6 +399,7 @@ int main(void)
 		T(reader_takes_events_up_to_half_of_the_ring),
 		T(reader_event_stays_while_the_ring_is_overwritten),
 		T(reader_of_new_events_passes_what_was_there),
+		T(reader_of_new_events_does_not_count_what_was_before_them),
 		T(reader_of_new_events_tells_a_loss_right_at_its_start),
 		T(reader_of_an_empty_first_ring_expects_sequence_1),
 		T(reader_snapshot_ends_with_what_was_there),
