@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * reader_fixture.h - what every test of the reader starts from: a source, a reader of it
- * and the log of what it hands out. Included by one cmocka program at a time, behind
- * <cmocka.h>.
+ * and the log of what it hands out. Included by one cmocka program at a time.
  */
 #ifndef KMES_TESTS_READER_FIXTURE_H
 #define KMES_TESTS_READER_FIXTURE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "testsource.h"
 
