@@ -378,6 +378,18 @@ static void sim_requests_emit_from_a_short_file_cuts_off(void **state)
 	close(file);
 }
 
+static void sim_requests_emit_by_file_and_message_cuts_off(void **state)
+{
+	const struct emit_message m = emit_message();
+	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE);
+
+	(void)state;
+	send_fds(&m, EMIT_LEN, &file, 1);
+	serve();
+	assert_true(is_cut_off());
+	close(file);
+}
+
 static void sim_requests_emit_of_another_length_cuts_off(void **state)
 {
 	const struct emit_message m = emit_message();
@@ -571,6 +583,7 @@ int main(void)
 		REQUEST_TEST(sim_requests_emit_from_an_open_file_cuts_off),
 		REQUEST_TEST(sim_requests_emit_from_a_pipe_cuts_off),
 		REQUEST_TEST(sim_requests_emit_from_a_short_file_cuts_off),
+		REQUEST_TEST(sim_requests_emit_by_file_and_message_cuts_off),
 		REQUEST_TEST(sim_requests_emit_of_another_length_cuts_off),
 		REQUEST_TEST(sim_requests_request_with_a_tail_cuts_off),
 		REQUEST_TEST(sim_requests_short_message_cuts_off),

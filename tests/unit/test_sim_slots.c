@@ -115,6 +115,7 @@ static void sim_slots_ring_descriptor_is_for_reading_only(void **state)
 	int again;
 
 	(void)state;
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_ptr_equal(mmap(NULL, 4096, rw, MAP_SHARED, fd, 0), MAP_FAILED);
 	assert_int_equal(write(fd, "x", 1), -1);
 	assert_int_equal(ftruncate(fd, 0), -1);

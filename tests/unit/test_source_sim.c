@@ -315,14 +315,15 @@ static void source_sim_emit_sends_table_and_bytes(void **state)
 /* What no event can be is left out of the body: lengths are enough to refuse it. [E2] */
 static void source_sim_emit_reads_no_bytes_of_an_impossible_event(void **state)
 {
-	const struct kmes_record r[2] = { { "ab", "\x01", 1, 2 },
-					  { "c", NULL, UINT32_MAX, 1 } };
+	const struct kmes_record r[3] = { { "ab", "\x01", 1, 2 },
+					  { "c", NULL, UINT32_MAX, 1 },
+					  { "d", "\x02", 1, 1 } };
 	uint32_t emitted;
 
 	(void)state;
 	assert_int_equal(start(honest), 0);
-	kmes_source_emit_batch(src, 0, r, 2, &emitted);
-	assert_int_equal(server.body_len, 2 * 8 + 3);
+	kmes_source_emit_batch(src, 0, r, 3, &emitted);
+	assert_int_equal(server.body_len, 3 * 8 + 3);
 	assert_memory_equal(server.body + 8, "\xff\xff\xff\xff\x01\0\0\0", 8);
 	/* a wrong count is told to the simulator, without a body */
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 0, &emitted), 0);
