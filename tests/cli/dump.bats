@@ -107,7 +107,7 @@ cpu0  #7  c77  x  {}"
 	assert_equal "${lines[0]}" 'cpu0  #1  USR  x  <2 bytes, not MessagePack: reserved byte 0xc1> 0xc1ff'
 	assert_match "${lines[1]}" '^cpu0  #2  USR  x  <3 bytes, not MessagePack: .*> 0x81a161$'
 	run -0 kmes-dump -sqj
-	assert_equal "$(jq -r '.payload."$raw"' <<<"${lines[0]}" | base64 -d | xxd -p)" c1ff
+	assert_equal "$(jq -r '.payload."$raw"' <<<"${lines[0]}" | base64 -d | od -An -tx1)" " c1 ff"
 }
 
 @test "dump: integers are exact, beyond doubles too" {
