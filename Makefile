@@ -32,6 +32,7 @@ endif
 # What the library is made of, libcommon/NAME.c, one a line, by alphabet.
 LIB_OBJS := \
 	block \
+	boot_id \
 	capture_read \
 	capture_write \
 	cli \
@@ -83,8 +84,11 @@ TRACEFS_OBJS := \
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
 
 OBJS_kmes-dump := \
+	input \
 	main \
+	names \
 	options \
+	record \
 	run \
 	tally \
 

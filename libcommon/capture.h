@@ -74,7 +74,10 @@ int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss 
  */
 int kmes_capture_push(struct kmes_capture_writer *w);
 
-/* Bytes that went into the file, and events that were written there whole. */
+/*
+ * Bytes of the file: those added so far, or where they are compressed, those that have
+ * been written. Events that were written whole.
+ */
 uint64_t kmes_capture_bytes(struct kmes_capture_writer *w);
 uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w);
 

@@ -12,6 +12,8 @@ struct kmes_capture_writer {
 	struct kmes_block_sink *sink;
 	struct kmes_block *block; /* being filled, or NULL */
 	uint64_t events;	  /* since the header */
+	uint64_t bytes;		  /* added */
+	bool is_packed;
 };
 
 /* Sends the block on its way. 0 or the first -errno. */
@@ -40,6 +42,7 @@ static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
 	}
 	*at = w->block->data + w->block->used;
 	w->block->used += len;
+	w->bytes += len;
 	return r;
 }
 
@@ -76,6 +79,7 @@ int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
 		return r < 0 ? r : -ENOMEM;
 	}
 	w->sink = sink;
+	w->is_packed = options->gzip_level != 0;
 	r = add_header(w, info);
 	if (r < 0) {
 		kmes_capture_end(w, NULL);
@@ -152,7 +156,7 @@ int kmes_capture_push(struct kmes_capture_writer *w)
 
 uint64_t kmes_capture_bytes(struct kmes_capture_writer *w)
 {
-	return kmes_block_bytes(w->sink);
+	return w->is_packed ? kmes_block_bytes(w->sink) : w->bytes;
 }
 
 uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w)

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
-
 /* Sends what the format has written so far; the memory is free again. */
 static void send(struct cli_printer *p)
 {
@@ -26,39 +24,19 @@ static int on_full(struct kmes_outbuf *buf)
 	return 0;
 }
 
-/* The 16 bytes behind a UUID's hex digits and hyphens. */
-static bool parse_uuid(uint8_t *id, const char *text, size_t len)
-{
-	unsigned int byte, n = 0;
-	size_t i = 0;
-
-	while (n < 16 && i + 1 < len) {
-		if (text[i] == '-') {
-			i++;
-			continue;
-		}
-		if (sscanf(text + i, "%2x", &byte) != 1)
-			return false;
-		id[n++] = (uint8_t)byte;
-		i += 2;
-	}
-	return n == 16;
-}
-
 static void read_boot_id(struct cli_printer *p)
 {
-	char text[64];
-	int fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int r = kmes_boot_id(p->boot_id);
 
-	if (fd >= 0)
-		close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	if (n < 0 || !parse_uuid(p->boot_id, text, (size_t)n)) {
-		cli_error("%s: no boot id: %s", BOOT_ID_FILE,
-			  strerror(n < 0 ? errno : EINVAL));
+	if (r < 0) {
+		cli_error("cannot read the boot id: %s", strerror(-r));
 		exit(CLI_FAILED);
 	}
+}
+
+void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16])
+{
+	memcpy(p->boot_id, id, sizeof(p->boot_id));
 }
 
 void cli_print_open(struct cli_printer *p, const struct cli_print_options *options)

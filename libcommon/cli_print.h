@@ -31,6 +31,9 @@ struct cli_print_options {
 /* Exits 1 when something that is to be printed cannot be had. */
 void cli_print_open(struct cli_printer *p, const struct cli_print_options *options);
 
+/* Events of another boot follow, as far as boots are printed. */
+void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16]);
+
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event);
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss);
 

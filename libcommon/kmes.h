@@ -102,6 +102,9 @@ void kmes_source_close(struct kmes_source *src);
 /* "native", "dev", "sim" or "tracefs". */
 const char *kmes_source_name(const struct kmes_source *src);
 
+/* The kernel's boot id: 16 bytes in the order of its text. 0 or -errno. */
+int kmes_boot_id(uint8_t id[16]);
+
 /* 16 bytes that (cpu, sequence) are unique in; zero when the source cannot tell. */
 const uint8_t *kmes_source_stream_id(const struct kmes_source *src);
 

@@ -64,6 +64,9 @@ extern const struct kmes_source_ops kmes_source_sim;
 extern const struct kmes_source_ops kmes_source_tracefs;
 #endif
 
+/* Reads 32 hex digits, hyphens passed over, out of a file into `id`. 0 or -errno. */
+int kmes_read_id(const char *path, uint8_t id[16]);
+
 /* Behind a refused attach: what is missing, from a blank on; "" when nothing is known. */
 const char *kmes_source_attach_hint(const struct kmes_source *src);
 

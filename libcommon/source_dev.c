@@ -43,7 +43,7 @@ static int dev_open(struct kmes_source **out, const char *arg, struct kmes_error
 	d->base.fd = -1;
 	d->dev = fd;
 	d->pinned = -1;
-	kmes_kernel_read_id(SYSFS "stream_id", d->base.stream_id);
+	kmes_read_id(SYSFS "stream_id", d->base.stream_id);
 	*out = &d->base;
 	return 0;
 }

@@ -5,9 +5,6 @@
 
 #include "source.h"
 
-/* Reads 32 hex digits, dashes ignored, out of a file into `id`. 0 or -errno. */
-int kmes_kernel_read_id(const char *path, uint8_t id[16]);
-
 /*
  * Maps the ring behind `fd` in one call and fills `map`, which takes over the descriptor
  * also on failure [M1].

@@ -42,7 +42,7 @@ static int native_open(struct kmes_source **out, const char *arg, struct kmes_er
 	n->base.ops = &kmes_source_native;
 	n->base.fd = -1;
 	n->pinned = -1;
-	kmes_kernel_read_id("/proc/sys/kernel/random/boot_id", n->base.stream_id);
+	kmes_boot_id(n->base.stream_id);
 	*out = &n->base;
 	return 0;
 }

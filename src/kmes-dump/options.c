@@ -11,6 +11,11 @@
 enum {
 	OPTION_WIDTH = CLI_OPTION_OWN,
 	OPTION_WITH_BOOT,
+	OPTION_PRINT,
+	OPTION_GZIP_LEVEL,
+	OPTION_ROTATE_SIZE,
+	OPTION_ROTATE_TIME,
+	OPTION_KEEP,
 };
 
 #define FLAG(name, letter, value, help)                                                  \
@@ -24,7 +29,9 @@ enum {
 
 static struct poptOption read_table[] = {
 	FLAG("snapshot", 's', 's', "print what is buffered now, then exit"),
-	FLAG("follow", 'f', 'f', "go on until a signal (default)"),
+	FLAG("follow", 'f', 'f',
+	     "go on until a signal (default); wait for a capture to grow"),
+	TEXT("read", 'r', 'r', "read a capture, as the operands; repeatable", "FILE"),
 	FLAG("new", 'N', 'N', "only events from now on"),
 	TEXT("count", 'n', 'n', "stop after N printed events", "N"),
 	TEXT("duration", 'd', 'd', "stop after TIME", "TIME"),
@@ -36,6 +43,19 @@ static struct poptOption read_table[] = {
 static struct poptOption time_table[] = {
 	TEXT("since", 'a', 'a', "only events at or after WHEN", "WHEN"),
 	TEXT("until", 'b', 'b', "only events at or before WHEN; ends after it", "WHEN"),
+	POPT_TABLEEND
+};
+
+static struct poptOption write_table[] = {
+	TEXT("write", 'w', 'w', "write a capture instead of text; - is stdout", "FILE"),
+	FLAG("print", '\0', OPTION_PRINT, "with -w: print, too"),
+	FLAG("gzip", 'z', 'z', "compress it (implied by a name in .gz)"),
+	TEXT("gzip-level", '\0', OPTION_GZIP_LEVEL, "1 to 9 (default 1)", "N"),
+	TEXT("rotate-size", '\0', OPTION_ROTATE_SIZE,
+	     "go on in a new file after SIZE bytes", "SIZE"),
+	TEXT("rotate-time", '\0', OPTION_ROTATE_TIME, "go on in a new file after TIME",
+	     "TIME"),
+	TEXT("keep", '\0', OPTION_KEEP, "keep the newest N files", "N"),
 	POPT_TABLEEND
 };
 
@@ -54,6 +74,7 @@ static struct poptOption options[] = { CLI_TABLE(read_table, "Reading:"),
 				       CLI_CPU_OPTIONS,
 				       CLI_STYLE_OPTIONS,
 				       CLI_TABLE(print_table, "Printing:"),
+				       CLI_TABLE(write_table, "Writing captures:"),
 				       CLI_SOURCE_OPTIONS,
 				       CLI_HELP_OPTIONS,
 				       POPT_TABLEEND };
@@ -62,6 +83,11 @@ static struct poptOption options[] = { CLI_TABLE(read_table, "Reading:"),
 struct raw {
 	const char *since, *until;
 	bool follow;
+	bool gzip;
+	bool print;
+	int gzip_level;
+	char **captures;
+	size_t capture_count;
 };
 
 struct word {
@@ -82,6 +108,18 @@ static int parse_word(const struct word *words, const char *text, const char *wh
 		if (!strcmp(words->word, text))
 			return words->value;
 	cli_usage_error(what, text);
+}
+
+static void add_capture(struct raw *raw, const char *file)
+{
+	size_t size = (raw->capture_count + 2) * sizeof(*raw->captures);
+	char **captures = realloc(raw->captures, size);
+
+	if (!captures)
+		cli_no_memory();
+	captures[raw->capture_count++] = (char *)file;
+	captures[raw->capture_count] = NULL;
+	raw->captures = captures;
 }
 
 static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli,
@@ -121,6 +159,34 @@ static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli
 		break;
 	case OPTION_WITH_BOOT:
 		opts->print.with_boot = true;
+		break;
+	case 'r':
+		add_capture(raw, text);
+		break;
+	case 'w':
+		opts->record.file = text;
+		break;
+	case 'z':
+		raw->gzip = true;
+		break;
+	case OPTION_PRINT:
+		raw->print = true;
+		break;
+	case OPTION_GZIP_LEVEL:
+		raw->gzip_level = (int)cli_number(cli, text, 1, 9);
+		break;
+	case OPTION_ROTATE_SIZE:
+		opts->record.rotate_size = cli_size(cli, text);
+		if (!opts->record.rotate_size)
+			cli_usage_error("--rotate-size must be more than 0", text);
+		break;
+	case OPTION_ROTATE_TIME:
+		opts->record.rotate_ns = cli_time(cli, text);
+		if (!opts->record.rotate_ns)
+			cli_usage_error("--rotate-time must be more than 0", text);
+		break;
+	case OPTION_KEEP:
+		opts->record.keep = cli_number(cli, text, 1, UINT64_MAX);
 		break;
 	case 'L':
 		opts->fail_on_loss = true;
@@ -164,6 +230,58 @@ static void check_together(const struct dump_opts *opts, const struct raw *raw)
 		cli_usage_error("--snapshot and --new exclude each other", NULL);
 }
 
+static void check_captures(struct dump_opts *opts, const struct raw *raw,
+			   const struct cli *cli)
+{
+	opts->captures = raw->captures;
+	opts->follow_capture = raw->follow;
+	if (!opts->captures)
+		return;
+	if (cli->source)
+		cli_usage_error("--source and captures exclude each other",
+				opts->captures[0]);
+	if (opts->only_new)
+		cli_usage_error("--new is for rings, not for captures",
+				opts->captures[0]);
+	if (raw->follow && raw->capture_count > 1)
+		cli_usage_error("--follow goes with one capture", opts->captures[1]);
+}
+
+static void check_record(struct dump_opts *opts, const struct raw *raw)
+{
+	struct dump_record_opts *rec = &opts->record;
+	size_t len = rec->file ? strlen(rec->file) : 0;
+	bool rotates = rec->rotate_size || rec->rotate_ns;
+
+	opts->prints = !rec->file || raw->print;
+	if (!rec->file &&
+	    (raw->print || raw->gzip || raw->gzip_level || rotates || rec->keep))
+		cli_usage_error(
+			"--print, --gzip, --gzip-level, --rotate-size, --rotate-time "
+			"and --keep need --write",
+			NULL);
+	if (!rec->file)
+		return;
+	if (!len)
+		cli_usage_error("--write: no file", rec->file);
+	if (!opts->prints && opts->events.format)
+		cli_usage_error(
+			"--pretty, --json and --hex go with --write only by --print",
+			NULL);
+	if (!strcmp(rec->file, "-") && (rotates || raw->print))
+		cli_usage_error("standard output takes one capture and nothing else",
+				NULL);
+	if (!strcmp(rec->file, "-") && isatty(STDOUT_FILENO))
+		cli_usage_error("--write: not to a terminal", rec->file);
+	if (rec->keep && !rotates)
+		cli_usage_error("--keep needs --rotate-size or --rotate-time", NULL);
+	if (rotates && rec->file[len - 1] == '/')
+		cli_usage_error("--write: not a file's name", rec->file);
+	if (raw->gzip || raw->gzip_level ||
+	    (len > 3 && !strcmp(rec->file + len - 3, ".gz")))
+		rec->gzip_level = raw->gzip_level ? raw->gzip_level : 1;
+}
+
 void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char **argv)
 {
 	struct raw raw = { 0 };
@@ -175,35 +293,47 @@ void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char 
 		.count = UINT64_MAX,
 		.duration_ns = UINT64_MAX,
 	};
-	cli_begin(cli, "kmes-dump", argc, argv, options, 0, "[OPTION...]");
+	cli_begin(cli, "kmes-dump", argc, argv, options, 0, "[OPTION...] [CAPTURE...]");
 	cli_events_init(&opts->events);
 	while ((option = cli_next(cli, &text)) != 0)
 		if (!cli_events_take(&opts->events, option, text))
 			take_option(opts, &raw, cli, option, text);
-	cli_no_more_operands(cli);
+	while ((text = cli_operand(cli, "CAPTURE")))
+		add_capture(&raw, text);
 
 	opts->has_since = parse_when(opts, &opts->since, raw.since, "since");
 	opts->has_until = parse_when(opts, &opts->until, raw.until, "until");
 	cli_events_set_print(&opts->events, &opts->print);
 	check_together(opts, &raw);
+	check_captures(opts, &raw, cli);
+	check_record(opts, &raw);
 	opts->print.line_buffered |= isatty(STDOUT_FILENO) == 1;
 }
 
 void dump_options_fini(struct dump_opts *opts)
 {
 	cli_events_fini(&opts->events);
+	free(opts->captures);
 }
 
-void dump_options_set_times(struct dump_opts *opts)
+/* A time of day is of the day that is read. */
+static uint64_t point_of(const struct dump_opts *opts, const struct kmes_when *when,
+			 uint64_t now, uint64_t first_ns)
+{
+	return opts->captures ? kmes_when_after(when, first_ns)
+			      : kmes_when_before(when, now);
+}
+
+void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns)
 {
 	uint64_t now = now_ns();
 	uint64_t since_ns = 0;
 
 	if (opts->has_since)
-		since_ns = kmes_when_before(&opts->since, now);
+		since_ns = point_of(opts, &opts->since, now, first_ns);
 	if (opts->has_until)
-		opts->until_ns =
-			kmes_when_before(&opts->until, now) + (opts->until.unit_ns - 1);
+		opts->until_ns = point_of(opts, &opts->until, now, first_ns) +
+				 (opts->until.unit_ns - 1);
 	if (opts->has_since || opts->has_until)
 		kmes_filter_set_times(opts->events.filter, since_ns, opts->until_ns);
 }

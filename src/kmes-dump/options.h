@@ -6,8 +6,18 @@
 #include "cli_events.h"
 #include "when.h"
 
+struct dump_record_opts {
+	const char *file;     /* NULL: no capture is written; "-" is standard output */
+	int gzip_level;	      /* 0: plain */
+	uint64_t rotate_size; /* bytes, 0: not by size */
+	uint64_t rotate_ns;   /* 0: not by time */
+	uint64_t keep;	      /* files, 0: all */
+};
+
 struct dump_opts {
 	/* what to read */
+	char **captures; /* NULL: rings */
+	bool follow_capture;
 	bool snapshot;
 	bool only_new;
 	enum kmes_reader_order order;
@@ -21,6 +31,8 @@ struct dump_opts {
 	uint64_t duration_ns; /* UINT64_MAX: no end */
 
 	struct cli_print_options print;
+	bool prints; /* events, or else only a capture is written */
+	struct dump_record_opts record;
 
 	bool fail_on_loss;
 	bool quiet;
@@ -32,8 +44,9 @@ void dump_options_fini(struct dump_opts *opts);
 
 /*
  * Tells the filter which times --since and --until mean, now that it is known what is
- * read: a time of day is the latest one before now.
+ * read: a time of day is the latest one before now, or in captures the first one at or
+ * after their first event, of `first_ns`.
  */
-void dump_options_set_times(struct dump_opts *opts);
+void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns);
 
 #endif

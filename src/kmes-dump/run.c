@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 /* Clocks are asked after this many items of a flood. */
@@ -20,11 +21,14 @@
 #define WAIT_MS 100
 
 struct run {
-	const struct dump_opts *opts;
-	struct kmes_reader *reader;
+	struct dump_opts *opts;
+	struct dump_input *input;
 	struct cli_printer *printer;
+	struct dump_recorder *recorder;
 	struct dump_tally *tally;
 	bool has_filter;
+	bool has_times; /* the filter knows --since and --until */
+	bool writes_stdout;
 	unsigned int until_look;
 	uint64_t stop_ns;	   /* by --duration, on the monotonic clock */
 	uint64_t drain_ns;	   /* --until is past: the end, on that clock */
@@ -44,13 +48,42 @@ static uint64_t sum_capped(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static void set_times(struct run *run, uint64_t first_ns)
+{
+	dump_options_set_times(run->opts, first_ns);
+	run->has_filter = kmes_filter_is_set(run->opts->events.filter);
+	run->has_times = true;
+}
+
+static void print_event(struct run *run, const struct kmes_event *event)
+{
+	if (run->input->capture && run->opts->print.with_boot)
+		cli_print_set_boot_id(run->printer,
+				      kmes_capture_info(run->input->capture)->boot_id);
+	cli_print_event(run->printer, event);
+}
+
+static void take_loss(struct run *run, const struct kmes_loss *loss)
+{
+	dump_tally_lose(run->tally, loss);
+	if (run->opts->prints)
+		cli_print_loss(run->printer, loss);
+	if (run->recorder)
+		dump_record_loss(run->recorder, loss);
+}
+
 /* Prints an event that passes; true when it was the last one wanted. */
 static bool take_event(struct run *run, const struct kmes_event *event)
 {
 	run->tally->read++;
+	if (!run->has_times)
+		set_times(run, event->ts_ns);
 	if (run->has_filter && !kmes_filter_passes(run->opts->events.filter, event))
 		return false;
-	cli_print_event(run->printer, event);
+	if (run->opts->prints)
+		print_event(run, event);
+	if (run->recorder)
+		dump_record_event(run->recorder, event);
 	return ++run->tally->printed == run->opts->count;
 }
 
@@ -60,8 +93,7 @@ static bool take_item(struct run *run, const struct kmes_item *item)
 	case KMES_ITEM_EVENT:
 		return take_event(run, item->event);
 	case KMES_ITEM_LOSS:
-		dump_tally_lose(run->tally, &item->loss);
-		cli_print_loss(run->printer, &item->loss);
+		take_loss(run, &item->loss);
 		return false;
 	case KMES_ITEM_NOTE:
 		cli_warn("%s", item->note);
@@ -77,7 +109,7 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 {
 	if (now_ns >= run->stop_ns)
 		return true;
-	if (run->opts->until_ns == UINT64_MAX)
+	if (run->opts->until_ns == UINT64_MAX || run->opts->captures)
 		return false;
 	if (clock_ns(CLOCK_REALTIME) <= sum_capped(run->opts->until_ns, LATE_NS))
 		return false;
@@ -94,7 +126,11 @@ static bool look_around(struct run *run, bool rings_are_empty, enum dump_end *en
 	run->until_look = LOOK_EVERY;
 	if (cli_signal_arrived(SIGUSR1))
 		dump_tally_print(run->tally, run->has_filter);
-	if (now_ns - run->reader_looked_ns >= READER_LOOK_NS) {
+	if (run->recorder && cli_signal_arrived(SIGHUP))
+		dump_record_reopen(run->recorder);
+	if (run->recorder)
+		dump_record_tick(run->recorder, now_ns, rings_are_empty);
+	if (run->writes_stdout && now_ns - run->reader_looked_ns >= READER_LOOK_NS) {
 		run->reader_looked_ns = now_ns;
 		cli_print_check_reader(run->printer);
 	}
@@ -114,7 +150,7 @@ static int wait_ms(const struct run *run)
 	return left_ns / 1000000 >= WAIT_MS ? WAIT_MS : (int)(left_ns / 1000000) + 1;
 }
 
-static enum dump_end end_of_reader(const struct run *run, int rc)
+static enum dump_end end_of_input(int rc)
 {
 	if (rc == -ENODATA)
 		return DUMP_END_DONE;
@@ -122,8 +158,13 @@ static enum dump_end end_of_reader(const struct run *run, int rc)
 		cli_warn("source ended");
 		return DUMP_END_DONE;
 	}
-	cli_error("%s", kmes_reader_error(run->reader));
 	return DUMP_END_FAILED;
+}
+
+static bool has_failed(const struct run *run)
+{
+	return cli_print_has_failed(run->printer) ||
+	       (run->recorder && run->recorder->error);
 }
 
 static enum dump_end loop(struct run *run)
@@ -137,9 +178,9 @@ static enum dump_end loop(struct run *run)
 	for (;;) {
 		if (cli_stop_signal())
 			return DUMP_END_STOPPED;
-		if (cli_print_has_failed(run->printer))
+		if (has_failed(run))
 			return DUMP_END_OUTPUT;
-		rc = kmes_reader_next(run->reader, &item);
+		rc = dump_input_next(run->input, &item);
 		if (rc > 0) {
 			if (take_item(run, &item))
 				return DUMP_END_DONE;
@@ -148,24 +189,27 @@ static enum dump_end loop(struct run *run)
 			continue;
 		}
 		if (rc < 0)
-			return end_of_reader(run, rc);
+			return end_of_input(rc);
 		cli_print_flush(run->printer);
 		if (look_around(run, true, &end))
 			return end;
-		if (kmes_reader_wait(run->reader, wait_ms(run),
-				     cli_print_fd(run->printer)))
+		if (dump_input_wait(run->input, wait_ms(run),
+				    run->writes_stdout ? cli_print_fd(run->printer) : -1))
 			cli_print_check_reader(run->printer);
 	}
 }
 
-enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
-		       struct cli_printer *printer, struct dump_tally *tally)
+enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
+		       struct cli_printer *printer, struct dump_recorder *recorder,
+		       struct dump_tally *tally)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct run run = {
 		.opts = opts,
-		.reader = reader,
+		.input = input,
 		.printer = printer,
+		.recorder = recorder,
+		.writes_stdout = opts->prints || !strcmp(opts->record.file, "-"),
 		.tally = tally,
 		.has_filter = kmes_filter_is_set(opts->events.filter),
 		.stop_ns = sum_capped(now_ns, opts->duration_ns),
@@ -173,5 +217,7 @@ enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
 		.reader_looked_ns = now_ns,
 	};
 
+	if (!opts->captures)
+		set_times(&run, 0);
 	return loop(&run);
 }

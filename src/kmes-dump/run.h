@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "cli_print.h"
+#include "record.h"
 #include "tally.h"
 
 /* Why a run ended. */
@@ -15,7 +16,9 @@ enum dump_end {
 	DUMP_END_FAILED,  /* the reader cannot go on; a message said why */
 };
 
-enum dump_end dump_run(const struct dump_opts *opts, struct kmes_reader *reader,
-		       struct cli_printer *printer, struct dump_tally *tally);
+/* `recorder`: NULL when no capture is written. */
+enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
+		       struct cli_printer *printer, struct dump_recorder *recorder,
+		       struct dump_tally *tally);
 
 #endif

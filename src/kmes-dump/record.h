@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* record.h - events into a capture, or into one after the other. */
+#ifndef DUMP_RECORD_H
+#define DUMP_RECORD_H
+
+#include "capture.h"
+#include "input.h"
+#include "names.h"
+
+#include <sys/types.h>
+
+struct dump_recorder {
+	const struct dump_record_opts *opts;
+	struct kmes_capture_info info;
+	struct kmes_capture_writer *writer; /* NULL: none is open */
+	char *path;
+	bool is_rotated;
+	struct dump_names names;
+	uint64_t opened_ns, pushed_ns; /* CLOCK_MONOTONIC */
+	uint64_t events;	       /* in this file */
+	uint64_t safe_events;	       /* in those before it */
+	dev_t dev;
+	ino_t ino;
+	int error; /* the first -errno; a message said it */
+};
+
+/* Opens the file, or the first of them. Exits after a message when that cannot be. */
+void dump_record_open(struct dump_recorder *rec, const struct dump_record_opts *opts,
+		      const struct dump_input *in);
+
+void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event);
+void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss);
+
+/*
+ * To be called now and then, at least twice a second: rotates by time, and sends on what
+ * would otherwise be lost by a kill. `is_idle`: there is nothing else to do.
+ */
+void dump_record_tick(struct dump_recorder *rec, uint64_t now_ns, bool is_idle);
+
+/* Closes the file and opens it, or the next one, anew. */
+void dump_record_reopen(struct dump_recorder *rec);
+
+/* Ends and closes. The exit status. */
+int dump_record_close(struct dump_recorder *rec);
+
+#endif
