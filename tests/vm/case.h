@@ -317,21 +317,62 @@ static inline unsigned char *sized_payload(uint32_t size, unsigned char fill)
 	return p;
 }
 
-/* The value of a top-level key: its token. Fails if there is none. */
-static inline struct kmes_mp_token payload_get(const struct vm_event *e, const char *key)
+/* Steps over one value with all that is in it. */
+static inline void payload_skip(const uint8_t **pos, const uint8_t *end)
+{
+	struct kmes_mp_token t;
+	uint64_t left = 1;
+
+	while (left--) {
+		check(kmes_mp_next(pos, end, &t) == 0);
+		if (t.type == KMES_MP_MAP || t.type == KMES_MP_ARRAY)
+			left += kmes_mp_values(&t);
+	}
+}
+
+/* The value at a dotted path of an event's payload, which has to be there. */
+static inline struct kmes_mp_token payload_get(const struct vm_event *e, const char *path)
 {
 	const uint8_t *pos = e->payload, *end = pos + e->payload_len;
-	struct kmes_mp_token map, k, v;
+	struct kmes_mp_token v, key;
 
-	check(kmes_mp_next(&pos, end, &map) == 0 && map.type == KMES_MP_MAP);
-	for (uint32_t i = 0; i < map.count; i++) {
-		check(kmes_mp_next(&pos, end, &k) == 0 && k.type == KMES_MP_STR);
-		check(kmes_mp_next(&pos, end, &v) == 0);
-		if (k.len == strlen(key) && !memcmp(k.data, key, k.len))
-			return v;
-		check(v.type != KMES_MP_MAP && v.type != KMES_MP_ARRAY);
+	for (;;) {
+		size_t len = strcspn(path, ".");
+		uint32_t i;
+
+		check(kmes_mp_next(&pos, end, &v) == 0 && v.type == KMES_MP_MAP);
+		for (i = 0; i < v.count; i++) {
+			check(kmes_mp_next(&pos, end, &key) == 0);
+			if (key.len == len && !memcmp(key.data, path, len))
+				break;
+			payload_skip(&pos, end);
+		}
+		if (i == v.count)
+			fail("no %s in the payload", path);
+		if (!path[len])
+			break;
+		path += len + 1;
 	}
-	fail("no key %s in the payload", key);
+	check(kmes_mp_next(&pos, end, &v) == 0);
+	return v;
+}
+
+static inline bool payload_is(const struct vm_event *e, const char *path,
+			      const char *text)
+{
+	struct kmes_mp_token t = payload_get(e, path);
+
+	return t.type == KMES_MP_STR && t.len == strlen(text) &&
+	       !memcmp(t.data, text, t.len);
+}
+
+/* A whole number. */
+static inline int64_t payload_number(const struct vm_event *e, const char *path)
+{
+	struct kmes_mp_token t = payload_get(e, path);
+
+	check(t.type == KMES_MP_UINT || t.type == KMES_MP_INT);
+	return t.value.i;
 }
 
 static inline uint64_t now_ns(clockid_t clock)

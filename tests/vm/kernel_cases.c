@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* kernel_cases.c - events from kernel code, by the test module kmes_kick. */
+#include "tests/vm/follow.h"
+
+#define KICK "insmod $KMES_MODULES/kmes_kick.ko cpu=2 "
+
+static void flood(void)
+{
+	static unsigned char payload[2 + 64] = { 0xc4, 64 };
+
+	pin(2);
+	for (unsigned char n = 0;; n++) {
+		memset(payload + 2, n, 64);
+		check_eq(emit_raw("flood", 5, payload, sizeof(payload)), 0);
+	}
+}
+
+/* Interrupts of all kinds emit on a CPU where a process and a kernel thread do, too. */
+static void all_contexts_at_once(void)
+{
+	uint64_t first, sent;
+	struct follower f;
+	int status = -1;
+	pid_t kick, user;
+
+	/* Small rings: the writers also overwrite. */
+	check_eq(config_set("buffer_capacity", 262144), 0);
+	f = follow_start(2);
+	first = f.last;
+	user = fork();
+	if (!user)
+		flood();
+	kick = fork();
+	if (!kick)
+		_exit(system(KICK "context=all ms=1500") != 0);
+	while (waitpid(kick, &status, WNOHANG) == 0)
+		follow(&f);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	kill(user, SIGKILL);
+	waitpid(user, NULL, 0);
+	follow_finish(&f);
+	check_eq(counter(2, "emitted_events") + counter(2, "dropped_events"), f.last);
+	check_eq(f.seen + f.lost, f.last - first);
+	check_eq(counter(2, "corrupt_resyncs"), 0);
+	sent = file_number("/sys/module/kmes_kick/parameters/sent");
+	printf("# %llu events, %llu of them by the kernel, %llu lost\n",
+	       (unsigned long long)(f.last - first), (unsigned long long)sent,
+	       (unsigned long long)f.lost);
+	check(sent > 100 && f.last - first > sent && f.seen > 100);
+	check_eq(system("rmmod kmes_kick"), 0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static void drops(void)
+{
+	uint64_t emitted, dropped, pos, sequence;
+	struct vm_event e;
+
+	pin(2);
+	check_eq(emit("before"), 0);
+	struct vm_ring r = ring_open(2);
+	sequence = ring_last(&r).h.sequence;
+	pos = r.producer->write_pos;
+	emitted = counter(2, "emitted_events");
+	dropped = counter(2, "dropped_events");
+	check_eq(system(KICK "context=drops && rmmod kmes_kick"), 0);
+	check_eq(counter(2, "emitted_events"), emitted + 4);
+	check_eq(counter(2, "dropped_events"), dropped + 5);
+	/* Three gone, one stored, then a batch of stored and gone ones in turn. */
+	e = ring_event(&r, pos);
+	check(event_is(&e, "kick.empty") && e.payload_len == 0);
+	check_eq(e.h.sequence, sequence + 4);
+	for (uint64_t next = sequence + 5; next <= sequence + 9; next += 2) {
+		pos += e.h.event_size;
+		e = ring_event(&r, pos);
+		check(event_is(&e, "kick.batch"));
+		check_eq(e.h.sequence, next);
+	}
+	check_eq(pos + e.h.event_size, r.producer->write_pos);
+	ring_close(&r);
+}
+
+static const struct vm_case cases[] = {
+	{ "all-contexts", all_contexts_at_once },
+	{ "drops", drops },
+};
+
+KMES_CASES(cases)

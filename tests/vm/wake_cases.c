@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* wake_cases.c - need_wake, the futex word and who is woken. */
+#include "tests/vm/case.h"
+
+/* Sleeps on a ring as a consumer does; 0 woken, else the errno. */
+static int sleep_on(struct vm_ring *r, int op, unsigned int seconds)
+{
+	struct timespec limit = { seconds, 0 };
+	uint32_t word;
+
+	kmes_store_release(&r->consumer->need_wake, 1);
+	kmes_fence_full();
+	word = kmes_load_acquire(&r->producer->futex_counter);
+	return syscall(SYS_futex, &r->producer->futex_counter, op, word, &limit, NULL, 0)
+		       ? errno
+		       : 0;
+}
+
+/* Waits until a process sleeps; it only ever does on the futex. */
+static void wait_asleep(pid_t pid)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (int i = 0; i < 2000; i++) {
+		FILE *f = fopen(path, "re");
+
+		check(f && fgets(text, sizeof(text), f));
+		fclose(f);
+		if (strstr(text, ") S "))
+			return;
+		sleep_ms(5);
+	}
+	fail("process %d never sleeps", pid);
+}
+
+/* A process of its own, with a mapping of its own, that sleeps on a ring. */
+static pid_t sleeper(uint32_t cpu, int op, unsigned int seconds)
+{
+	pid_t pid = fork();
+
+	check(pid >= 0);
+	if (!pid) {
+		struct vm_ring r = ring_open(cpu);
+
+		_exit(sleep_on(&r, op, seconds));
+	}
+	/* It sets need_wake last before it sleeps. */
+	struct vm_ring r = ring_open(cpu);
+	while (!kmes_load_acquire(&r.consumer->need_wake))
+		sleep_ms(5);
+	ring_close(&r);
+	wait_asleep(pid);
+	return pid;
+}
+
+static int end_of(pid_t pid)
+{
+	int status;
+
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void word_moves_when_asked(void)
+{
+	uint32_t word;
+	uint64_t wakes = counter(0, "wakes");
+
+	pin(0);
+	struct vm_ring r = ring_open(0);
+	check_eq(r.consumer->need_wake, 0);
+	word = r.producer->futex_counter;
+	for (int i = 0; i < 10; i++)
+		check_eq(emit("quiet"), 0);
+	check_eq(r.producer->futex_counter, word);
+	for (unsigned int value = 1; value < 256; value += 127) {
+		r.consumer->need_wake = (unsigned char)value;
+		check_eq(emit("loud"), 0);
+		check_eq(r.producer->futex_counter, ++word);
+		/* The flag is the consumers': it stays. */
+		check_eq(r.consumer->need_wake, value);
+	}
+	check_eq(counter(0, "wakes"), wakes + 3);
+	/* Other bytes of the page mean nothing. */
+	r.consumer->need_wake = 0;
+	memset(r.consumer->reserved4, 0xff, sizeof(r.consumer->reserved4));
+	check_eq(emit("quiet"), 0);
+	check_eq(r.producer->futex_counter, word);
+	memset(r.consumer->reserved4, 0, sizeof(r.consumer->reserved4));
+	ring_close(&r);
+}
+
+static void shared_waiters(void)
+{
+	pid_t pids[3];
+
+	pin(1);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 3; i++)
+			pids[i] = sleeper(1, FUTEX_WAIT, 20);
+		check_eq(emit("wake up"), 0);
+		for (int i = 0; i < 3; i++)
+			check_eq(end_of(pids[i]), 0);
+	}
+}
+
+static void private_waiter(void)
+{
+	pid_t pid;
+
+	pin(1);
+	pid = sleeper(1, FUTEX_WAIT_PRIVATE, 2);
+	check_eq(emit("no wake"), 0);
+	check_eq(end_of(pid), ETIMEDOUT);
+}
+
+static void replaced_ring(void)
+{
+	pid_t pid = sleeper(2, FUTEX_WAIT, 20);
+
+	check_eq(config_set("buffer_capacity", 65536), 0);
+	check_eq(end_of(pid), 0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static void killed_sleeper(void)
+{
+	pid_t pid = sleeper(3, FUTEX_WAIT, 20);
+	int status;
+
+	kill(pid, SIGKILL);
+	check(waitpid(pid, &status, 0) == pid);
+	/* Mappings go a moment after the process has become a zombie, at the latest. */
+	for (int i = 0; i < 400; i++) {
+		struct vm_ring r = ring_open(3);
+		int need_wake = r.consumer->need_wake;
+
+		ring_close(&r);
+		if (!need_wake)
+			return;
+		sleep_ms(5);
+	}
+	fail("need_wake of a killed consumer is still set");
+}
+
+/* Kernel code in each context wakes; the test module emits one event while it loads. */
+static void from_every_context(void)
+{
+	static const char *const contexts[] = { "process", "irqsoff", "softirq",
+						"hardirq", "ipi" };
+	char command[256];
+
+	for (unsigned int i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++) {
+		pid_t pid = sleeper(1, FUTEX_WAIT, 30);
+
+		snprintf(
+			command, sizeof(command),
+			"insmod $KMES_MODULES/kmes_kick.ko context=%s cpu=1 && rmmod kmes_kick",
+			contexts[i]);
+		check_eq(system(command), 0);
+		check_eq(end_of(pid), 0);
+		struct vm_ring r = ring_open(1);
+		struct vm_event e = ring_last(&r);
+		static const unsigned char zero[16];
+		bool has_guid = memcmp(e.h.process_guid, zero, 16);
+		char type[32];
+
+		snprintf(type, sizeof(type), "kick.%s", contexts[i]);
+		check(event_is(&e, type));
+		check_eq(e.h.origin_class, 3);
+		/* Who emits is known to a task, not to an interrupt. */
+		check_eq(has_guid, i < 2);
+		ring_close(&r);
+	}
+}
+
+static const struct vm_case cases[] = {
+	{ "word", word_moves_when_asked }, { "shared", shared_waiters },
+	{ "private", private_waiter },	   { "replaced", replaced_ring },
+	{ "killed", killed_sleeper },	   { "contexts", from_every_context },
+};
+
+KMES_CASES(cases)
