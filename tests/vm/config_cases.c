@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* config_cases.c - setting values, refusals, and the module's events about itself. */
+#include "tests/vm/case.h"
+
+static const struct {
+	const char *file, *name;
+	uint64_t value, other, below, above;
+} values[] = {
+	{ "buffer_capacity", "BufferCapacity", 4194304, 65536, 32768, 536870912 },
+	{ "max_event_size", "MaxEventSize", 65536, 2000, 1023, 4194305 },
+	{ "max_nesting_depth", "MaxNestingDepth", 32, 4, 3, 257 },
+	{ "max_emit_rate_per_process", "MaxEmitRatePerProcess", 10000, 100, 99, 1000001 },
+	{ "process_events", "ProcessEvents", 0, 1, 2, UINT64_MAX },
+};
+
+#define VALUES (sizeof(values) / sizeof(values[0]))
+
+static uint64_t config_get(const char *file)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), SYSFS "%s", file);
+	return file_number(path);
+}
+
+static int config_text(const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), SYSFS "%s", file);
+	return file_write(path, text);
+}
+
+static void defaults(void)
+{
+	for (unsigned int i = 0; i < VALUES; i++)
+		check_eq(config_get(values[i].file), values[i].value);
+	/* Loading told nothing. */
+	for (uint32_t cpu = 0; cpu < 4; cpu++)
+		check_eq(counter(cpu, "emitted_events"), 0);
+}
+
+static struct vm_event own_event(struct vm_ring *r, const char *type)
+{
+	struct vm_event e = ring_last(r);
+
+	check(event_is(&e, type));
+	check_eq(e.h.origin_class, 1);
+	return e;
+}
+
+static void applied(void)
+{
+	pin(0);
+	for (unsigned int i = 0; i < VALUES; i++) {
+		check_eq(config_set(values[i].file, values[i].other), 0);
+		check_eq(config_get(values[i].file), values[i].other);
+		struct vm_ring r = ring_open(0);
+		struct vm_event e = own_event(&r, "kmes.config.applied");
+		check(payload_is(&e, "config.name", values[i].name));
+		check_eq(payload_number(&e, "config.value"), values[i].other);
+		check_eq(payload_number(&e, "buffer.capacity"), counter(0, "capacity"));
+		/* The same once more is no change and no event. */
+		check_eq(config_set(values[i].file, values[i].other), 0);
+		check_eq(ring_last(&r).h.sequence, e.h.sequence);
+		ring_close(&r);
+		check_eq(config_set(values[i].file, values[i].value), 0);
+	}
+}
+
+static void check_rejected(unsigned int i, const char *kind)
+{
+	struct vm_ring r = ring_open(0);
+	struct vm_event e = own_event(&r, "kmes.config.value.rejected");
+
+	check(payload_is(&e, "config.name", values[i].name));
+	check(payload_is(&e, "config.received.kind", kind));
+	check_eq(payload_number(&e, "config.value"), values[i].value);
+	check(payload_number(&e, "config.expected.min") <=
+	      payload_number(&e, "config.expected.max"));
+	check_eq(config_get(values[i].file), values[i].value);
+	ring_close(&r);
+}
+
+static void rejected(void)
+{
+	static const char *const texts[] = { "",       "\n",	 "x",	    "12x",
+					     "-1",     "+65536", "0x10000", "65536 ",
+					     " 65536", "1e6",	 "64K" };
+
+	pin(0);
+	for (unsigned int i = 0; i < VALUES; i++) {
+		check_eq(config_set(values[i].file, values[i].below), -ERANGE);
+		check_rejected(i, "out-of-range");
+		check_eq(config_set(values[i].file, values[i].above), -ERANGE);
+		check_rejected(i, "out-of-range");
+		check_eq(config_text(values[i].file, "99999999999999999999"), -ERANGE);
+		check_rejected(i, "out-of-range");
+		for (unsigned int t = 1; t < sizeof(texts) / sizeof(texts[0]); t++) {
+			check_eq(config_text(values[i].file, texts[t]), -EINVAL);
+			check_rejected(i, "wrong-type");
+		}
+	}
+	/* In range and no power of two. */
+	check_eq(config_set("buffer_capacity", 100000), -ERANGE);
+	check_rejected(0, "out-of-range");
+	struct vm_ring r = ring_open(0);
+	struct vm_event e = ring_last(&r);
+	check_eq(payload_number(&e, "config.received.value"), 100000);
+	check_eq(payload_number(&e, "config.expected.min"), 65536);
+	check_eq(payload_number(&e, "config.expected.max"), 268435456);
+	ring_close(&r);
+}
+
+static void privilege(void)
+{
+	drop_capabilities(CAP(AUDIT_CONTROL));
+	for (unsigned int i = 0; i < VALUES; i++) {
+		check_eq(config_set(values[i].file, values[i].other), -EPERM);
+		/* Before it is looked at whether this is a number. */
+		check_eq(config_text(values[i].file, "x"), -EPERM);
+		check_eq(config_get(values[i].file), values[i].value);
+	}
+}
+
+/* Loaded with bad values for all parameters but one. */
+static void bad_parameters(void)
+{
+	uint64_t events = 0;
+
+	check_eq(config_get("max_nesting_depth"), 7);
+	for (uint32_t cpu = 0; cpu < 4; cpu++) {
+		struct vm_ring r = ring_open(cpu);
+		struct vm_event e;
+
+		for (uint64_t pos = 0; pos < r.producer->write_pos;
+		     pos += e.h.event_size) {
+			e = ring_event(&r, pos);
+			check(event_is(&e, "kmes.config.value.rejected"));
+			events++;
+		}
+		ring_close(&r);
+	}
+	check_eq(events, 4);
+	for (unsigned int i = 0; i < VALUES; i++)
+		if (strcmp(values[i].file, "max_nesting_depth"))
+			check_eq(config_get(values[i].file), values[i].value);
+}
+
+/* In a machine with less memory than the rings would take. */
+static void no_memory(void)
+{
+	uint64_t generations[4];
+	struct vm_event e;
+
+	pin(0);
+	for (uint32_t cpu = 0; cpu < 4; cpu++)
+		generations[cpu] = counter(cpu, "generation");
+	for (uint64_t capacity = 268435456; capacity >= 67108864; capacity /= 2) {
+		check_eq(config_set("buffer_capacity", capacity), -ENOMEM);
+		struct vm_ring r = ring_open(0);
+		e = own_event(&r, "kmes.buffer.swap.failed");
+		check_eq(payload_number(&e, "buffer.capacity-requested"), capacity);
+		check_eq(payload_number(&e, "buffer.capacity"), 4194304);
+		check_eq(payload_number(&e, "outcome.errno"), -ENOMEM);
+		ring_close(&r);
+	}
+	for (uint32_t cpu = 0; cpu < 4; cpu++)
+		check_eq(counter(cpu, "generation"), generations[cpu]);
+	check_eq(config_get("buffer_capacity"), 4194304);
+	check_eq(config_set("buffer_capacity", 1048576), 0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static const struct vm_case cases[] = {
+	{ "defaults", defaults },	  { "applied", applied },
+	{ "rejected", rejected },	  { "privilege", privilege },
+	{ "parameters", bad_parameters }, { "no-memory", no_memory },
+};
+
+KMES_CASES(cases)

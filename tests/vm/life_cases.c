@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* life_cases.c - loading and unloading while the module is in use. */
+#include "tests/vm/case.h"
+
+static int rmmod(void)
+{
+	return system("rmmod kmes 2>/dev/null");
+}
+
+static void held_by_descriptors(void)
+{
+	int dev = open("/dev/kmes", O_RDWR | O_CLOEXEC);
+	uint64_t capacity;
+	struct kmes_ioc_attach call = { .capacity_ptr = (uintptr_t)&capacity };
+	int ring;
+	void *base;
+
+	check(dev >= 0 && rmmod() != 0);
+	ring = ioctl(dev, KMES_IOC_ATTACH, &call);
+	check(ring >= 0);
+	close(dev);
+	/* The ring's descriptor alone, then its mapping alone. */
+	check(rmmod() != 0);
+	base = mmap(NULL, KMES_MAPPING_SIZE(capacity), PROT_READ, MAP_SHARED, ring, 0);
+	check(base != MAP_FAILED);
+	close(ring);
+	check(rmmod() != 0);
+	check(access("/sys/kernel/kmes/buffer_capacity", R_OK) == 0);
+	check(!memcmp(base, "KMESRING", 8));
+	munmap(base, KMES_MAPPING_SIZE(capacity));
+	check_eq(rmmod(), 0);
+	check_eq(system("insmod $KMES_MODULE"), 0);
+}
+
+/* Emits by whichever module is there at the moment, until it is killed. */
+static void emit_always(void)
+{
+	struct kmes_ioc_emit call = { .type = (uintptr_t) "always",
+				      .type_len = 6,
+				      .payload = (uintptr_t) "\x80",
+				      .payload_len = 1 };
+
+	for (;;) {
+		int fd = open("/dev/kmes", O_RDWR | O_CLOEXEC);
+
+		for (int i = 0; fd >= 0 && i < 20; i++)
+			check_eq(ioctl(fd, KMES_IOC_EMIT, &call), 0);
+		if (fd >= 0)
+			close(fd);
+		sleep_ms(1);
+	}
+}
+
+static void under_emission(void)
+{
+	pid_t pids[3];
+	int i, tries = 0;
+
+	for (i = 0; i < 3; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			emit_always();
+	}
+	for (i = 0; i < 50; i++) {
+		while (rmmod())
+			check(++tries < 3000);
+		check_eq(system("insmod $KMES_MODULE process_events=1"), 0);
+	}
+	for (i = 0; i < 3; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	check_eq(rmmod(), 0);
+	check_eq(system("insmod $KMES_MODULE"), 0);
+}
+
+/* Each load is a stream of its own. */
+static void stream_ids(void)
+{
+	char ids[2][64] = { "", "" };
+
+	for (int i = 0; i < 2; i++) {
+		int fd = open(SYSFS "stream_id", O_RDONLY | O_CLOEXEC);
+
+		check(fd >= 0 && read(fd, ids[i], 63) == 37);
+		close(fd);
+		check_eq(rmmod(), 0);
+		check_eq(system("insmod $KMES_MODULE"), 0);
+	}
+	check(strcmp(ids[0], ids[1]));
+}
+
+static void set_online(uint32_t cpu, bool on)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
+	check_eq(file_write(path, on ? "1" : "0"), 0);
+}
+
+/* CPU 3 goes and comes: its ring stays, is quiet and readable, and is replaced like others. */
+static void cpu_comes_and_goes(void)
+{
+	uint64_t sequence, events;
+
+	pin(3);
+	check_eq(emit("before"), 0);
+	pin(0);
+	set_online(3, false);
+	struct vm_ring r = ring_open(3);
+	sequence = ring_last(&r).h.sequence;
+	events = counter(3, "emitted_events");
+	check_eq(emit("meanwhile"), 0);
+	check_eq(ring_last(&r).h.sequence, sequence);
+	check_eq(config_set("buffer_capacity", 131072), 0);
+	check_eq(counter(3, "generation"), r.generation + 1);
+	struct vm_ring next = ring_open(3);
+	check_eq(ring_last(&next).h.sequence, sequence);
+	check_eq(counter(3, "emitted_events"), events);
+	set_online(3, true);
+	pin(3);
+	check_eq(emit("after"), 0);
+	check_eq(ring_last(&next).h.sequence, sequence + 1);
+	ring_close(&r);
+	ring_close(&next);
+	pin(0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static void flood_on_3(void)
+{
+	struct kmes_ioc_emit call = { .type = (uintptr_t) "flood",
+				      .type_len = 5,
+				      .payload = (uintptr_t) "\x80",
+				      .payload_len = 1 };
+
+	/* Where it runs is the scheduler's choice when its CPU goes. */
+	for (;;) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET(3, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+		for (int i = 0; i < 50; i++)
+			check_eq(ioctl(device(), KMES_IOC_EMIT, &call), 0);
+	}
+}
+
+/* Replacements while a CPU that emits goes and comes. */
+static void hotplug_and_resize(void)
+{
+	pid_t flood = fork(), plug;
+
+	if (!flood)
+		flood_on_3();
+	plug = fork();
+	if (!plug) {
+		for (int i = 0; i < 4; i++) {
+			set_online(3, false);
+			sleep_ms(50);
+			set_online(3, true);
+			sleep_ms(50);
+		}
+		_exit(0);
+	}
+	while (waitpid(plug, NULL, WNOHANG) == 0) {
+		check_eq(config_set("buffer_capacity", 131072), 0);
+		check_eq(config_set("buffer_capacity", 262144), 0);
+	}
+	kill(flood, SIGKILL);
+	waitpid(flood, NULL, 0);
+	for (uint32_t cpu = 0; cpu < 4; cpu++) {
+		struct vm_ring r = ring_open(cpu);
+		uint64_t live = 0, pos;
+		struct vm_event e;
+
+		for (pos = r.producer->tail_pos; pos < r.producer->write_pos;
+		     pos += e.h.event_size, live++)
+			e = ring_event(&r, pos);
+		check_eq(counter(cpu, "emitted_events"),
+			 live + counter(cpu, "overwritten_events"));
+		check_eq(counter(cpu, "corrupt_resyncs"), 0);
+		ring_close(&r);
+	}
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+/* The machine was started with CPU 3 off. */
+static void cpu_off_at_load(void)
+{
+	struct vm_ring r = ring_open(3);
+
+	check_eq(r.producer->write_pos, 0);
+	check_eq(r.generation, 1);
+	set_online(3, true);
+	pin(3);
+	check_eq(emit("first"), 0);
+	struct vm_event e = ring_event(&r, 0);
+	check_eq(e.h.sequence, 1);
+	check_eq(e.h.cpu_id, 3);
+	ring_close(&r);
+}
+
+static const struct vm_case cases[] = {
+	{ "held", held_by_descriptors },
+	{ "under-emission", under_emission },
+	{ "stream-ids", stream_ids },
+	{ "hotplug", cpu_comes_and_goes },
+	{ "hotplug-resize", hotplug_and_resize },
+	{ "off-at-load", cpu_off_at_load },
+};
+
+KMES_CASES(cases)

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* resize_cases.c - replacement of all rings. */
+#include <sys/prctl.h>
+
+#include "tests/vm/follow.h"
+
+#define CPUS 4
+
+/* Events of differing sizes on one CPU, until it is killed. */
+static void flood(uint32_t cpu)
+{
+	static unsigned char payload[2 + 250] = { 0xc4 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(cpu);
+	for (unsigned char n = 0;; n++) {
+		uint32_t len = n % 250;
+
+		payload[1] = (unsigned char)len;
+		memset(payload + 2, n, len);
+		check_eq(emit_raw("flood", 5, payload, 2 + len), 0);
+		if (n % 64 == 0)
+			sleep_ms(1);
+	}
+}
+
+/* A follower that ends when the others have ended; says what it has seen. */
+static void follow_cpu(uint32_t cpu, const volatile bool *stopped)
+{
+	struct follower f = follow_start(cpu);
+	uint64_t first = f.last;
+
+	while (!*stopped) {
+		follow(&f);
+		sleep_ms(1);
+	}
+	follow_finish(&f);
+	printf("# cpu%u: %llu seen, %llu lost, %llu replacements\n", cpu,
+	       (unsigned long long)f.seen, (unsigned long long)f.lost,
+	       (unsigned long long)f.switches);
+	check_eq(counter(cpu, "emitted_events") + counter(cpu, "dropped_events"), f.last);
+	check_eq(f.seen + f.lost, f.last - first);
+	check(f.switches > 3 && f.seen > 100);
+	check_eq(counter(cpu, "corrupt_resyncs"), 0);
+}
+
+static void under_emission(void)
+{
+	static const uint64_t sizes[] = { 65536, 262144, 4194304 };
+	volatile bool *stopped = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t followers[CPUS], floods[CPUS];
+	uint32_t cpu;
+	int status;
+
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		followers[cpu] = fork();
+		if (!followers[cpu]) {
+			follow_cpu(cpu, stopped);
+			fflush(stdout);
+			_exit(0);
+		}
+	}
+	sleep_ms(100);
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		floods[cpu] = fork();
+		if (!floods[cpu])
+			flood(cpu);
+	}
+	for (int i = 0; i < 12; i++) {
+		sleep_ms(150);
+		check_eq(config_set("buffer_capacity", sizes[i % 3]), 0);
+	}
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		kill(floods[cpu], SIGKILL);
+		waitpid(floods[cpu], NULL, 0);
+	}
+	*stopped = true;
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		check(waitpid(followers[cpu], &status, 0) == followers[cpu]);
+		check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+}
+
+static void check_account(uint32_t cpu, const struct vm_ring *r)
+{
+	uint64_t live = 0;
+	struct vm_event e;
+
+	for (uint64_t pos = r->producer->tail_pos; pos < r->producer->write_pos;
+	     pos += e.h.event_size) {
+		e = ring_event(r, pos);
+		live++;
+	}
+	check_eq(counter(cpu, "emitted_events"),
+		 live + counter(cpu, "overwritten_events"));
+	if (live)
+		check_eq(counter(cpu, "emitted_events") + counter(cpu, "dropped_events"),
+			 e.h.sequence);
+}
+
+static uint64_t first_sequence(const struct vm_ring *r)
+{
+	return ring_event(r, r->producer->tail_pos).h.sequence;
+}
+
+/* On a ring that stands still: what is kept is the longest suffix, from position 0. */
+static void what_is_kept(void)
+{
+	uint64_t last, total = 0, pos, kept_from = 0, kept_bytes = 0;
+	struct vm_event e;
+
+	pin(1);
+	struct vm_ring old = ring_open(1);
+	for (uint32_t i = 0; i < 1500; i++) {
+		unsigned char *payload = sized_payload(100 + i % 400, (unsigned char)i);
+
+		check_eq(emit_raw("keep", 4, payload, 100 + i % 400), 0);
+		free(payload);
+	}
+	last = ring_last(&old).h.sequence;
+	for (pos = old.producer->tail_pos; pos < old.producer->write_pos;
+	     pos += e.h.event_size)
+		e = ring_event(&old, pos);
+	total = old.producer->write_pos - old.producer->tail_pos;
+	check(total > 262144);
+
+	/* The module tells of a change on the CPU that asked for it: not on this one. */
+	pin(0);
+	check_eq(config_set("buffer_capacity", 65536), 0);
+	/* The old ring is as it was, but for its generation. */
+	check_eq(old.producer->generation, old.generation + 1);
+	check_eq(ring_last(&old).h.sequence, last);
+	check_eq(old.producer->write_pos - old.producer->tail_pos, total);
+	for (pos = old.producer->tail_pos; pos < old.producer->write_pos;
+	     pos += e.h.event_size) {
+		e = ring_event(&old, pos);
+		if (!kept_from && old.producer->write_pos - pos <= 65536) {
+			kept_from = e.h.sequence;
+			kept_bytes = old.producer->write_pos - pos;
+		}
+	}
+	struct vm_ring small = ring_open(1);
+	check_eq(small.capacity, 65536);
+	check_eq(small.generation, old.generation + 1);
+	check_eq(small.producer->generation, small.generation);
+	check_eq(small.producer->tail_pos, 0);
+	check_eq(small.producer->write_pos, kept_bytes);
+	check_eq(first_sequence(&small), kept_from);
+	check_eq(ring_last(&small).h.sequence, last);
+	check(!memcmp(small.view.data,
+		      old.view.data + ((old.producer->write_pos - kept_bytes) &
+				       (old.capacity - 1)),
+		      kept_bytes));
+	check_account(1, &small);
+
+	/* Growing keeps all of it, and the sequence goes on. */
+	check_eq(config_set("buffer_capacity", 262144), 0);
+	struct vm_ring large = ring_open(1);
+	check_eq(large.producer->write_pos, kept_bytes);
+	check(!memcmp(large.view.data, small.view.data, kept_bytes));
+	pin(1);
+	check_eq(emit("next"), 0);
+	check_eq(ring_last(&large).h.sequence, last + 1);
+	check_eq(small.producer->write_pos, kept_bytes);
+	check_account(1, &large);
+
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+	ring_close(&old);
+	ring_close(&small);
+	ring_close(&large);
+}
+
+/* Old and new descriptors are of different rings; the old can still be mapped. */
+static void old_descriptors(void)
+{
+	uint64_t capacity = 0, generation = 0;
+	int fd = ring_attach(0, &capacity, &generation);
+	unsigned char *base;
+	struct kmes_producer_page *page;
+
+	check(fd >= 0);
+	pin(0);
+	check_eq(emit("old"), 0);
+	check_eq(config_set("buffer_capacity", 131072), 0);
+	check_eq(emit("new"), 0);
+	base = mmap(NULL, KMES_MAPPING_SIZE(capacity), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
+	check(base != MAP_FAILED);
+	page = (void *)base;
+	/* Attached before, mapped after: the page differs from the birth generation. */
+	check_eq(page->generation, generation + 1);
+	check_eq(page->capacity, capacity);
+	munmap(base, KMES_MAPPING_SIZE(capacity));
+	close(fd);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static uint64_t free_kb(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	unsigned long long kb = 0;
+
+	check(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
+			break;
+	fclose(f);
+	return kb;
+}
+
+/* 200 replacements of four rings, a consumer on each for a while: nothing stays. */
+static void no_leak(void)
+{
+	uint64_t before, after;
+
+	check_eq(config_set("buffer_capacity", 131072), 0);
+	sleep_ms(200);
+	before = free_kb();
+	for (int i = 0; i < 100; i++) {
+		struct vm_ring r = ring_open((uint32_t)i % CPUS);
+
+		check_eq(config_set("buffer_capacity", 262144), 0);
+		check_eq(config_set("buffer_capacity", 131072), 0);
+		check(close(r.fd) == 0);
+		check_eq(r.producer->generation, r.generation + 1);
+		munmap(r.base, KMES_MAPPING_SIZE(r.capacity));
+	}
+	for (int i = 0; i < 50; i++) {
+		after = free_kb();
+		if (after + 8192 > before)
+			break;
+		sleep_ms(100);
+	}
+	printf("# available before and after: %llu, %llu KiB\n",
+	       (unsigned long long)before, (unsigned long long)after);
+	/* One ring forgotten a time would be 50 MB. */
+	check(after + 8192 > before);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static void same_capacity(void)
+{
+	uint64_t generation = counter(0, "generation"),
+		 events = counter(0, "emitted_events");
+
+	pin(0);
+	check_eq(config_set("buffer_capacity", counter(0, "capacity")), 0);
+	check_eq(counter(0, "generation"), generation);
+	check_eq(counter(0, "emitted_events"), events);
+}
+
+static const struct vm_case cases[] = {
+	{ "under-emission", under_emission },
+	{ "kept", what_is_kept },
+	{ "old-descriptors", old_descriptors },
+	{ "no-leak", no_leak },
+	{ "same", same_capacity },
+};
+
+KMES_CASES(cases)
