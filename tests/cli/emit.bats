@@ -303,7 +303,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	((took > 700000))
 	assert_equal "$(types | wc -l)" 180
 	# hardly any of that time at work
-	tail -n 1 times | awk -F '[ms ]+' '{ print; exit !($2 + $4 < 0.4) }'
+	tail -n 1 times | awk -F '[ms ]+' '{ print; exit !($2 + $4 < 0.2) }'
 }
 
 @test "a pace is kept by the monotonic clock" {
