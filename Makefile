@@ -126,6 +126,7 @@ OBJS_kmes-sim := \
 
 OBJS_kmes-stat := \
 	beat \
+	capture_stat \
 	json \
 	main \
 	prometheus \

@@ -76,18 +76,19 @@ static void say_row(struct cli_out *out, const struct stat_row *row, uint64_t no
 	stat_say(out, "\"reset\":%s}", row->reset ? "true" : "false");
 }
 
-static void say_time(struct cli_out *out, uint64_t ns)
+void stat_say_time(struct cli_out *out, uint64_t ns)
 {
 	time_t seconds = (time_t)(ns / 1000000000);
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
-	stat_say(out, "\"time\":\"%04d-%02d-%02dT%02d:%02d:%02d.%09lluZ\",",
-		 tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-		 tm.tm_sec, (ull)(ns % 1000000000));
+	stat_say(out, "%04d-%02d-%02dT%02d:%02d:%02d.%09lluZ", tm.tm_year + 1900,
+		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+		 (ull)(ns % 1000000000));
 }
 
-void stat_say_json_name(struct cli_out *out, const char *name, size_t len)
+/* A type's name as a JSON string. */
+static void say_name(struct cli_out *out, const char *name, size_t len)
 {
 	struct kmes_outbuf text;
 
@@ -103,17 +104,17 @@ void stat_say_json_name(struct cli_out *out, const char *name, size_t len)
 	kmes_outbuf_fini(&text);
 }
 
-static void say_types(struct cli_out *out, const struct stat_sampler *s)
+void stat_json_types(struct cli_out *out, const struct stat_types *types)
 {
-	const struct stat_type **sorted = stat_types_sorted(&s->types);
+	const struct stat_type **sorted = stat_types_sorted(types);
 	size_t i;
 
 	if (!sorted)
 		cli_no_memory();
 	stat_say(out, ",\"types\":[");
-	for (i = 0; i < s->types.count; i++) {
+	for (i = 0; i < types->count; i++) {
 		stat_say(out, "%s{\"type\":", i ? "," : "");
-		stat_say_json_name(out, sorted[i]->name, sorted[i]->len);
+		say_name(out, sorted[i]->name, sorted[i]->len);
 		stat_say(out, ",\"events\":%llu,\"bytes\":%llu}", (ull)sorted[i]->events,
 			 (ull)sorted[i]->bytes);
 	}
@@ -125,9 +126,9 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 {
 	unsigned int i;
 
-	stat_say(out, "{");
-	say_time(out, s->time_ns);
-	stat_say(out, "\"source\":\"%s\",\"interval\":", kmes_source_name(s->src));
+	stat_say(out, "{\"time\":\"");
+	stat_say_time(out, s->time_ns);
+	stat_say(out, "\",\"source\":\"%s\",\"interval\":", kmes_source_name(s->src));
 	if (s->interval_ns)
 		stat_say(out, "%llu.%09llu", (ull)(s->interval_ns / 1000000000),
 			 (ull)(s->interval_ns % 1000000000));
@@ -142,7 +143,7 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 	stat_say(out, "],\"totals\":{");
 	say_row(out, &s->totals, s->time_ns);
 	if (s->want_types)
-		say_types(out, s);
+		stat_json_types(out, &s->types);
 	stat_say(out, "}\n");
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "beat.h"
+#include "capture_stat.h"
 #include "stat.h"
 #include "watch.h"
 
@@ -13,6 +14,7 @@ struct stat_opts {
 	uint64_t count;	      /* 0: until a signal */
 	const struct stat_format *format;
 	const char *textfile;
+	const char *capture;
 	bool types;
 	bool watch;
 };
@@ -28,6 +30,8 @@ static struct poptOption options[] = {
 	{ "textfile", '\0', POPT_ARG_STRING, NULL, OPTION_TEXTFILE,
 	  "with INTERVAL: write the Prometheus format into FILE each time", "FILE" },
 	{ "watch", 'W', POPT_ARG_NONE, NULL, 'W', "redraw the screen; q leaves", NULL },
+	{ "read", 'r', POPT_ARG_STRING, NULL, 'r',
+	  "what a capture holds, instead of rings", "FILE" },
 	CLI_SOURCE_OPTIONS,
 	CLI_CPU_OPTIONS,
 	CLI_HELP_OPTIONS,
@@ -77,6 +81,9 @@ static void parse(struct stat_opts *opts, struct cli *cli)
 				choose_format(opts, NULL);
 			opts->watch = true;
 			break;
+		case 'r':
+			opts->capture = text;
+			break;
 		case OPTION_TEXTFILE:
 			opts->textfile = text;
 			break;
@@ -90,6 +97,9 @@ static void parse(struct stat_opts *opts, struct cli *cli)
 		cli_usage_error("--textfile needs an INTERVAL", opts->textfile);
 	if (opts->format == &stat_prometheus && (opts->interval_ns || opts->types))
 		cli_usage_error("-P prints once: no INTERVAL, no -y", NULL);
+	if (opts->capture && (cli->source || opts->interval_ns || opts->textfile ||
+			      opts->watch || opts->format == &stat_prometheus))
+		cli_usage_error("--read goes with -c, -j and -y alone", opts->capture);
 	if (!opts->format)
 		opts->format = &stat_table;
 }
@@ -166,6 +176,28 @@ static int run(const struct stat_opts *opts, const struct cli *cli,
 	}
 }
 
+/* kmes-stat -r. The exit status. */
+static int run_capture(const struct stat_opts *opts, struct cli *cli)
+{
+	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
+	struct capture_stat cs;
+	struct cli_out out;
+	int status, r = capture_stat_read(&cs, opts->capture, cpus);
+
+	cli_out_stdout(&out);
+	if (r == 0 && opts->format == &stat_json)
+		capture_stat_print_json(&out, &cs);
+	else if (r == 0)
+		capture_stat_print(&out, &cs);
+	status = cli_out_close(&out);
+	if (cs.is_truncated || r < 0)
+		status = CLI_FAILED;
+	stat_types_fini(&cs.types);
+	if (cli_stop_signal())
+		cli_die_by_signal(cli_stop_signal());
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct stat_opts opts = { 0 };
@@ -180,6 +212,11 @@ int main(int argc, char **argv)
 		  "[OPTION...] [INTERVAL [COUNT]]");
 	parse(&opts, &cli);
 	cli_stop_catch();
+	if (opts.capture) {
+		status = run_capture(&opts, &cli);
+		cli_end(&cli);
+		return status;
+	}
 	src = cli_source_open(&cli);
 	r = stat_sampler_open(&s, src, NULL, opts.types || opts.watch, &err);
 	if (r == 0)

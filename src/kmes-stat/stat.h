@@ -17,8 +17,12 @@ extern const struct stat_format stat_prometheus;
 /* printf into an output, for lines that are not printed often. */
 void stat_say(struct cli_out *out, const char *format, ...) CLI_PRINTF(2, 3);
 
-/* A type's name as a JSON string. */
-void stat_say_json_name(struct cli_out *out, const char *name, size_t len);
+/* A time as ISO 8601, UTC, nanoseconds. */
+void stat_say_time(struct cli_out *out, uint64_t ns);
+
+/* The types, busiest first, as a table; and as the JSON member `,"types":[...]`. */
+void stat_table_types(struct cli_out *out, const struct stat_types *types);
+void stat_json_types(struct cli_out *out, const struct stat_types *types);
 
 /* Writes the metrics into `path` by way of a new file beside it. 0 or -errno. */
 int stat_textfile_write(const char *path, const struct stat_sampler *s,

@@ -125,15 +125,15 @@ static void print_table(struct cli_out *out, struct libscols_table *table)
 	scols_unref_table(table);
 }
 
-static void print_types(struct cli_out *out, const struct stat_sampler *s)
+void stat_table_types(struct cli_out *out, const struct stat_types *types)
 {
-	const struct stat_type **sorted = stat_types_sorted(&s->types);
+	const struct stat_type **sorted = stat_types_sorted(types);
 	size_t i;
 
 	if (!sorted)
 		cli_no_memory();
 	stat_say(out, "%20s %20s  TYPE\n", "EVENTS", "BYTES");
-	for (i = 0; i < s->types.count; i++) {
+	for (i = 0; i < types->count; i++) {
 		char name[1024];
 
 		cli_escape(name, sizeof(name), sorted[i]->name, sorted[i]->len);
@@ -158,7 +158,7 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 	fill_line(new_line(table), "total", &s->totals, s->time_ns);
 	print_table(out, table);
 	if (s->want_types)
-		print_types(out, s);
+		stat_table_types(out, &s->types);
 }
 
 const struct stat_format stat_table = { .print = print };

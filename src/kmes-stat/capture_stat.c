@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* capture_stat.c - kmes-stat -r: totals, times, loss and types of a capture. */
+#include "capture_stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+
+typedef unsigned long long ull;
+
+static int take_item(struct capture_stat *cs, const struct kmes_item *item,
+		     const struct kmes_cpus *cpus)
+{
+	const struct kmes_event *e = item->event;
+
+	if (item->kind == KMES_ITEM_LOSS) {
+		if (!cpus || kmes_cpus_has(cpus, item->loss.cpu))
+			cs->lost += item->loss.last - item->loss.first + 1;
+		return 0;
+	}
+	if (cpus && !kmes_cpus_has(cpus, e->cpu))
+		return 0;
+	if (!cs->events || e->ts_ns < cs->first_ns)
+		cs->first_ns = e->ts_ns;
+	if (!cs->events || e->ts_ns > cs->last_ns)
+		cs->last_ns = e->ts_ns;
+	cs->events++;
+	cs->bytes += e->size;
+	return stat_types_add(&cs->types, e->type, e->type_len, e->size);
+}
+
+int capture_stat_read(struct capture_stat *cs, const char *file,
+		      const struct kmes_cpus *cpus)
+{
+	bool is_stdin = !strcmp(file, "-");
+	const char *name = is_stdin ? "standard input" : file;
+	int rc, fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			      : open(file, O_RDONLY | O_CLOEXEC);
+	struct kmes_capture_reader *reader;
+	struct kmes_item item;
+
+	memset(cs, 0, sizeof(*cs));
+	if (fd < 0) {
+		cli_error("%s: %s", name, strerror(errno));
+		return -EIO;
+	}
+	if (kmes_capture_open(&reader, fd, false) < 0)
+		cli_no_memory();
+	do {
+		rc = kmes_capture_next(reader, &item);
+		if (rc > 0 && take_item(cs, &item, cpus) < 0)
+			cli_no_memory();
+	} while (rc >= 0 && !cli_stop_signal());
+	if (*kmes_capture_warning(reader))
+		cli_warn("%s: %s", name, kmes_capture_warning(reader));
+	if (rc < 0 && rc != -ENODATA) {
+		cli_error("%s: %s", name, kmes_capture_error(reader));
+		cs->is_truncated = true;
+	}
+	rc = kmes_capture_info(reader) ? 0 : -EPROTO;
+	kmes_capture_close(reader);
+	return rc;
+}
+
+void capture_stat_print(struct cli_out *out, const struct capture_stat *cs)
+{
+	stat_say(out, "events  %llu\nbytes   %llu\nlost    %llu\n", (ull)cs->events,
+		 (ull)cs->bytes, (ull)cs->lost);
+	if (cs->events) {
+		stat_say(out, "first   ");
+		stat_say_time(out, cs->first_ns);
+		stat_say(out, "\nlast    ");
+		stat_say_time(out, cs->last_ns);
+		stat_say(out, "\n");
+	}
+	if (cs->is_truncated)
+		stat_say(out, "cut or damaged: counted up to there\n");
+	stat_say(out, "\n");
+	stat_table_types(out, &cs->types);
+}
+
+static void say_json_time(struct cli_out *out, const char *key, uint64_t ns,
+			  bool is_known)
+{
+	stat_say(out, "\"%s\":", key);
+	if (!is_known) {
+		stat_say(out, "null,");
+		return;
+	}
+	stat_say(out, "\"");
+	stat_say_time(out, ns);
+	stat_say(out, "\",");
+}
+
+void capture_stat_print_json(struct cli_out *out, const struct capture_stat *cs)
+{
+	stat_say(out, "{");
+	say_json_time(out, "first", cs->first_ns, cs->events);
+	say_json_time(out, "last", cs->last_ns, cs->events);
+	stat_say(out, "\"events\":%llu,\"lost\":%llu,\"truncated\":%s", (ull)cs->events,
+		 (ull)cs->lost, cs->is_truncated ? "true" : "false");
+	stat_json_types(out, &cs->types);
+	stat_say(out, "}\n");
+}
