@@ -108,6 +108,11 @@ static void rate_decrease_clamps_a_live_bucket_at_once(void **state)
 	kmes_rate_change(&b, 10000, 100, START);
 	assert_int_equal(drain(&b, 100, START), 100);
 	assert_int_equal(drain(&b, 100, START + 100 * MS), 10);
+	/* also when nobody looked before it was raised again */
+	b = fresh(10000);
+	kmes_rate_change(&b, 10000, 100, START);
+	kmes_rate_change(&b, 100, 10000, START);
+	assert_int_equal(drain(&b, 10000, START), 100);
 }
 
 /* What was earned before a rise was earned at the old rate. [E11] */
