@@ -249,7 +249,7 @@ help: #: this list
 
 # Checks. Each makes what it runs; tests/run sums up the TAP of all its programs.
 RUN  := tests/run
-MAKE2 = +$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j2)
+MAKE2 = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2)
 
 deps: #: install the Debian packages that are missing, or say which
 	tests/deps
