@@ -302,7 +302,8 @@ void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char 
 		add_capture(&raw, text);
 
 	opts->has_since = parse_when(opts, &opts->since, raw.since, "since");
-	opts->has_until = parse_when(opts, &opts->until, raw.until, "until");
+	if (parse_when(opts, &opts->until, raw.until, "until"))
+		opts->until_text = raw.until;
 	cli_events_set_print(&opts->events, &opts->print);
 	check_together(opts, &raw);
 	check_captures(opts, &raw, cli);
@@ -331,9 +332,11 @@ void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns)
 
 	if (opts->has_since)
 		since_ns = point_of(opts, &opts->since, now, first_ns);
-	if (opts->has_until)
+	if (opts->until_text)
 		opts->until_ns = point_of(opts, &opts->until, now, first_ns) +
 				 (opts->until.unit_ns - 1);
-	if (opts->has_since || opts->has_until)
+	if (since_ns > opts->until_ns)
+		cli_usage_error("--until is before --since", opts->until_text);
+	if (opts->has_since || opts->until_text)
 		kmes_filter_set_times(opts->events.filter, since_ns, opts->until_ns);
 }

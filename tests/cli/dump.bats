@@ -237,6 +237,7 @@ cpu0  #7  c77  x  {}"
 		-a+yesterday 'yesterday'
 		-b+25:00 '25:00'
 		-b+1795983682 '1795983682'
+		-a+@20+-b+@10 '@10'
 		-T+never 'never'
 		-O+seq 'seq'
 		-C+sometimes 'sometimes'
