@@ -41,7 +41,7 @@ struct json {
 	bool is_in_object;
 	bool is_done; /* one value is complete */
 	bool has_type, has_payload, has_lost;
-	uint64_t depth; /* in a value that is of no use */
+	uint32_t depth; /* in a value that is of no use */
 };
 
 int reason_set(struct reason *why, const char *format, ...)
@@ -168,6 +168,8 @@ static int take_other(struct json *j, enum part part)
 		j->depth--;
 	if (j->depth == 0)
 		j->field = FIELD_NONE;
+	if (j->depth > KMES_DEPTH_MAX) /* yajl's memory for it grows in small steps */
+		return reason_set(j->build.why, "nested deeper than %u", KMES_DEPTH_MAX);
 	return 0;
 }
 

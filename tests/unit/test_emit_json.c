@@ -490,14 +490,19 @@ static void emit_json_depth_is_bounded_and_costs_no_stack(void **state)
 	assert_int_equal(kmes_mp_validate(out.buf, out.len, 256, &scratch), 0);
 	free(text);
 
-	/* what is of no use may be as deep as it likes */
+	/* nor is what is of no use as deep as it likes */
 	text = malloc(2000100);
 	strcpy(text, "{\"type\":\"a\",\"seq\":");
+	memset(text + 18, '[', 256);
+	memset(text + 18 + 256, ']', 256);
+	text[18 + 512] = '}';
+	out.len = 0;
+	assert_int_equal(event_of(text, 19 + 512), 1);
 	memset(text + 18, '[', 1000000);
 	memset(text + 18 + 1000000, ']', 1000000);
 	text[18 + 2000000] = '}';
-	out.len = 0;
-	assert_int_equal(event_of(text, 19 + 2000000), 1);
+	assert_int_equal(event_of(text, 19 + 2000000), -EINVAL);
+	assert_string_equal(why.text, "nested deeper than 256");
 	free(text);
 }
 
