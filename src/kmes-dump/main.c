@@ -51,7 +51,6 @@ int main(int argc, char **argv)
 	int status;
 
 	dump_options_parse(&opts, &cli, argc, argv);
-	dump_options_set_times(&opts);
 	catch_signals(&opts);
 	dump_input_open(&input, &opts, &cli);
 	cli_print_open(&printer, &opts.print);

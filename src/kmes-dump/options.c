@@ -222,8 +222,18 @@ static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 	return true;
 }
 
+/* Points in time that are known already; a time of day has yet to find its day. */
+static bool is_empty_span(const struct dump_opts *opts)
+{
+	return opts->has_since && opts->since.kind == KMES_WHEN_ABSOLUTE &&
+	       opts->has_until && opts->until.kind == KMES_WHEN_ABSOLUTE &&
+	       opts->since.ns > opts->until.ns + (opts->until.unit_ns - 1);
+}
+
 static void check_together(const struct dump_opts *opts, const struct raw *raw)
 {
+	if (is_empty_span(opts))
+		cli_usage_error("--until: before --since", raw->until);
 	if (opts->snapshot && raw->follow)
 		cli_usage_error("--snapshot and --follow exclude each other", NULL);
 	if (opts->snapshot && opts->only_new)
@@ -302,8 +312,7 @@ void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char 
 		add_capture(&raw, text);
 
 	opts->has_since = parse_when(opts, &opts->since, raw.since, "since");
-	if (parse_when(opts, &opts->until, raw.until, "until"))
-		opts->until_text = raw.until;
+	opts->has_until = parse_when(opts, &opts->until, raw.until, "until");
 	cli_events_set_print(&opts->events, &opts->print);
 	check_together(opts, &raw);
 	check_captures(opts, &raw, cli);
@@ -332,11 +341,9 @@ void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns)
 
 	if (opts->has_since)
 		since_ns = point_of(opts, &opts->since, now, first_ns);
-	if (opts->until_text)
+	if (opts->has_until)
 		opts->until_ns = point_of(opts, &opts->until, now, first_ns) +
 				 (opts->until.unit_ns - 1);
-	if (since_ns > opts->until_ns)
-		cli_usage_error("--until is before --since", opts->until_text);
-	if (opts->has_since || opts->until_text)
+	if (opts->has_since || opts->has_until)
 		kmes_filter_set_times(opts->events.filter, since_ns, opts->until_ns);
 }

@@ -25,8 +25,7 @@ struct dump_opts {
 	/* which events pass, how they look, and how long to go on */
 	struct cli_events events;
 	struct kmes_when since, until;
-	bool has_since;
-	const char *until_text; /* NULL: it was not given */
+	bool has_since, has_until;
 	uint64_t until_ns;    /* UINT64_MAX: no end */
 	uint64_t count;	      /* UINT64_MAX: all */
 	uint64_t duration_ns; /* UINT64_MAX: no end */
