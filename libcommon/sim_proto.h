@@ -60,6 +60,7 @@ enum sim_op {
 
 enum sim_test {
 	SIM_TEST_CLOCK = 1, /* stamps are `value` ns (signed) off the clock from now on */
+	SIM_TEST_STAMP,	    /* every event is stamped `value`; 0: by the clock again */
 	SIM_TEST_DROP,	    /* spend `value` sequences of `cpu` without an event */
 	SIM_TEST_SWAP,	    /* replace all rings, to capacity `value`, within the next
 			       * attach: behind its back, before its reply goes out */

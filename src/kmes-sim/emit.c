@@ -26,6 +26,8 @@ void sim_stamp_take(const struct sim *sim, struct kmes_stamp *stamp, uint8_t ori
 	stamp->timestamp = (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec +
 			   (uint64_t)sim->clock_offset_ns;
 	stamp->origin_class = origin;
+	if (sim->fixed_stamp_ns)
+		stamp->timestamp = sim->fixed_stamp_ns;
 	memcpy(stamp->process_guid, process_guid, sizeof(stamp->process_guid));
 }
 

@@ -4,6 +4,7 @@
  * wait for. ACTION is one of
  *
  *	clock=[-]TIME	    stamps are so far off the clock from now on
+ *	stamp=NS	    every event is stamped so, in ns since the epoch; 0: no more
  *	drop=CPU,N	    N sequences of CPU are spent without an event
  *	swap=SIZE	    the next attach finds its ring replaced before it can look
  *	fail-resize=N	    the next replacement finds no memory after N rings
@@ -65,6 +66,10 @@ static int parse(struct poke *poke, const char *action)
 		return parse_clock(poke, text);
 	if ((text = argument(action, "drop")))
 		return parse_drop(poke, text);
+	if ((text = argument(action, "stamp"))) {
+		poke->what = SIM_TEST_STAMP;
+		return cli_parse_number(&poke->value, text);
+	}
 	if ((text = argument(action, "swap"))) {
 		poke->what = SIM_TEST_SWAP;
 		return cli_parse_size(&poke->value, text);

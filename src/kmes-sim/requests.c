@@ -215,6 +215,9 @@ static int test(struct sim *sim, const struct sim_client *client,
 	case SIM_TEST_CLOCK:
 		sim->clock_offset_ns = (int64_t)request->value;
 		return 0;
+	case SIM_TEST_STAMP:
+		sim->fixed_stamp_ns = request->value;
+		return 0;
 	case SIM_TEST_DROP:
 		return drop(sim, request->cpu, request->value);
 	case SIM_TEST_SWAP:

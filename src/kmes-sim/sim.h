@@ -152,6 +152,7 @@ struct sim {
 	struct kmes_rate_bucket load_due;
 	uint64_t load_count;
 	struct sim_demo demo_state;
+	uint64_t fixed_stamp_ns; /* for tests; 0: the clock's */
 	int64_t clock_offset_ns; /* for tests */
 	uint64_t swap_to;	 /* for tests: capacity, 0: no swap is due */
 

@@ -458,6 +458,16 @@ assert header[5] == 1 and type == b"kmes.buffer.swap.failed"
 assert 3590e9 < a - b < 3600e9 + 1
 ' "$SOCK"
 	assert_status 0
+	kmes-sim --socket="$SOCK" --test=stamp=1234567890123456789
+	kmes-emit -t t
+	kmes-emit -t t
+	kmes-sim --socket="$SOCK" --test=stamp=0
+	kmes-emit -t t
+	run python '
+stamps = [e[0][2] for e in Client(sys.argv[1]).events(0)]
+assert stamps[2:4] == 2 * [1234567890123456789] and stamps[4] != stamps[3]
+' "$SOCK"
+	assert_status 0
 }
 
 @test "rubbish, deaths and stalls disturb nobody" {
