@@ -105,18 +105,31 @@ void kmes_subject_put(struct kmes_subject *s)
 		put_task_struct(s->task);
 }
 
+/* As kernels do not export the question for another task, it is asked in its place. */
+static bool has_in_its_place(struct task_struct *task, int capability, bool quietly)
+{
+	const struct cred *its = get_task_cred(task);
+	const struct cred *mine = override_creds(its);
+	bool has = quietly ? ns_capable_noaudit(&init_user_ns, capability)
+			   : capable(capability);
+
+	revert_creds(mine);
+	put_cred(its);
+	return has;
+}
+
 /* In the initial user namespace, as everything here is the whole machine's. */
 bool kmes_subject_has(const struct kmes_subject *s, int capability)
 {
-	return s->task ? has_capability(s->task, capability) : capable(capability);
+	return s->task ? has_in_its_place(s->task, capability, false)
+		       : capable(capability);
 }
 
 /* Without a note in the audit log when it has not: nothing is refused. */
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
 {
-	if (s->task)
-		return has_capability_noaudit(s->task, capability);
-	return ns_capable_noaudit(&init_user_ns, capability);
+	return s->task ? has_in_its_place(s->task, capability, true)
+		       : ns_capable_noaudit(&init_user_ns, capability);
 }
 
 /*

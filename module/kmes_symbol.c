@@ -6,6 +6,7 @@
  * patched. They are called through static calls: a direct call lands also where indirect
  * branch tracking would trap an indirect one.
  */
+#include <linux/mutex.h>
 #include <linux/futex.h>
 #include <linux/kprobes.h>
 #include <linux/kallsyms.h>
