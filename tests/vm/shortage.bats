@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# vm: --mem 192M --append "maxcpus=3"
+# vm: --mem 192M --append "maxcpus=3 rootfstype=ramfs"
 # A machine with little memory and a CPU that is off.
 
 @test "a CPU that is off at the load has a ring, its first event is 1 [A4 E7]" {
