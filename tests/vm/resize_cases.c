@@ -80,6 +80,7 @@ static void under_emission(void)
 		check(waitpid(followers[cpu], &status, 0) == followers[cpu]);
 		check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
+	check(file_number(SYSFS "longest_swap_ns") > 0);
 }
 
 static void check_account(uint32_t cpu, const struct vm_ring *r)
@@ -251,12 +252,66 @@ static void same_capacity(void)
 	check_eq(counter(0, "emitted_events"), events);
 }
 
+/* Fills CPU 0's ring with events of 60000 bytes. */
+static void fill_ring(uint64_t capacity)
+{
+	unsigned char *payload = sized_payload(60000, 'f');
+	struct kmes_batch_entry entries[KMES_BATCH_MAX];
+	uint32_t emitted;
+	struct kmes_ioc_batch call = { .entries = (uintptr_t)entries,
+				       .emitted_out = (uintptr_t)&emitted,
+				       .count = 60 };
+
+	for (uint32_t i = 0; i < call.count; i++)
+		entries[i] = (struct kmes_batch_entry){ .event_type = (uintptr_t) "fill",
+							.event_type_len = 4,
+							.payload = (uintptr_t)payload,
+							.payload_len = 60000 };
+	pin(0);
+	for (uint64_t done = 0; done <= capacity; done += 60000ull * call.count)
+		check_eq(ioctl(device(), KMES_IOC_BATCH, &call), 0);
+	free(payload);
+}
+
+/* How long interrupts are off when a full ring is replaced while its CPU emits. */
+static void measure(uint64_t capacity)
+{
+	pid_t pid;
+
+	for (int i = 0; i < 3; i++) {
+		check_eq(config_set("buffer_capacity", capacity), 0);
+		fill_ring(capacity);
+		pid = fork();
+		if (!pid)
+			flood(0);
+		sleep_ms(50);
+		check_eq(config_set("buffer_capacity", capacity / 2), 0);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	printf("# rings of %llu bytes: interrupts were off for %llu ns at most\n",
+	       (unsigned long long)capacity,
+	       (unsigned long long)file_number(SYSFS "longest_swap_ns"));
+}
+
+static void measure_4m(void)
+{
+	measure(4194304);
+}
+
+static void measure_256m(void)
+{
+	measure(268435456);
+}
+
 static const struct vm_case cases[] = {
 	{ "under-emission", under_emission },
 	{ "kept", what_is_kept },
 	{ "old-descriptors", old_descriptors },
 	{ "no-leak", no_leak },
 	{ "same", same_capacity },
+	{ "measure-4m", measure_4m },
+	{ "measure-256m", measure_256m },
 };
 
 KMES_CASES(cases)
