@@ -153,7 +153,8 @@ LIBS_kmes-stat := -lsmartcols
 HAVE = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
 ifeq ($(call HAVE,libtraceevent),yes)
 LIB_OBJS += $(TRACEFS_OBJS)
-OPT_CFLAGS += $(if $(strip $(TRACEFS_OBJS)),-DKMES_HAVE_TRACEEVENT) $(shell pkg-config --cflags libtraceevent)
+OPT_CFLAGS += $(if $(strip $(TRACEFS_OBJS)),-DKMES_HAVE_TRACEEVENT)
+OPT_CFLAGS += $(shell pkg-config --cflags libtraceevent)
 LIBS += $(shell pkg-config --libs libtraceevent)
 else
 MISSING += libtraceevent
@@ -212,7 +213,8 @@ KINDS      := unit stress fuzz bench vm
 COMPAT     := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/compat_*.c))
 TEST_PROGS := $(filter-out $(COMPAT),\
 	$(foreach k,$(KINDS),$(patsubst %.c,$(B)/%,$(wildcard tests/$(k)/*.c))))
-TOOL_PARTS := $(foreach t,$(TOOLS),$(patsubst %,$(B)/obj/src/$(t)/%.o,$(filter-out main,$(OBJS_$(t)))))
+tool_parts = $(patsubst %,$(B)/obj/src/$(1)/%.o,$(filter-out main,$(OBJS_$(1))))
+TOOL_PARTS := $(foreach t,$(TOOLS),$(call tool_parts,$(t)))
 LIBTEST    := $(B)/lib/libtest.a
 
 $(B)/obj/tests/%.o: OWN += -Itests/lib -I.

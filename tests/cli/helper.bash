@@ -72,7 +72,8 @@ background() {
 	local name=$1
 
 	shift
-	env --default-signal=INT,QUIT,PIPE -- "$@" >"$KMES_TMP/$name.out" 2>"$KMES_TMP/$name.err" 3>&- </dev/null &
+	env --default-signal=INT,QUIT,PIPE -- "$@" \
+		>"$KMES_TMP/$name.out" 2>"$KMES_TMP/$name.err" 3>&- </dev/null &
 	KMES_PIDS+=($!)
 }
 
@@ -104,7 +105,9 @@ end_of() {
 	status=0
 	wait "$1" || status=$?
 }
-process_is_gone() { [[ ! -e /proc/$1 || $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == Z* ]]; }
+process_is_gone() {
+	[[ ! -e /proc/$1 || $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == Z* ]]
+}
 
 assert_status() {
 	if [[ $status -ne $1 ]]; then
