@@ -229,11 +229,12 @@ $(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBKMES)
 	$(call say,LINK)
 	$(Q)$(LINK) $< $(LIBTEST) $(LIBKMES) $(TEST_LIBS) $(LIBS) $(LDLIBS)
 
-# 32-bit programs, for the module's compatible calls.
+# 32-bit programs, for the module's compatible calls; the kernel's headers are the 64-bit ones.
 $(COMPAT): $(B)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC32)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Imodule/shared -m32 -static -O2 -o $@ $<
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Imodule/shared -m32 -static -O2 \
+		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -o $@ $<
 
 .PRECIOUS: $(B)/obj/%.o
 

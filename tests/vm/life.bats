@@ -7,7 +7,7 @@
 }
 
 @test "loading twice is refused" {
-	! insmod "$KMES_MODULE"
+	run ! insmod "$KMES_MODULE"
 	[ -e /sys/kernel/kmes/stream_id ]
 }
 

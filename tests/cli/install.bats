@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# install.bats - what is installed is complete, can be built against, and goes away again.
+
+load helper
+
+make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; }
+
+@test "install puts programs, pages and completions where they are looked for" {
+	make_here install
+	for tool in "$KMES_TOP"/src/kmes-*/; do
+		tool=$(basename "$tool")
+		[[ -x root/usr/bin/$tool ]]
+		[[ -f root/usr/share/man/man1/$tool.1 ]]
+		[[ -f root/usr/share/bash-completion/completions/$tool ]]
+	done
+	[[ -f root/usr/share/man/man4/kmes.4 ]]
+}
+
+@test "install lets a program be built against library and header" {
+	make_here install
+	cat >reader.c <<-'END'
+		#include <kmes.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			struct kmes_source *src;
+			struct kmes_error err;
+
+			if (kmes_source_open(&src, "sim:/nowhere", &err) < 0)
+				puts(err.text);
+			return 0;
+		}
+	END
+	cc -Wall -Werror -Iroot/usr/include/kmes reader.c -o reader -Lroot/usr/lib -lkmes -pthread
+	run ./reader
+	assert_status 0
+	assert_match "$output" '/nowhere'
+}
+
+@test "uninstall removes all that install has put there" {
+	make_here install
+	make_here uninstall
+	assert_equal "$(find root -type f)" ''
+}
+
+@test "dkms-install hands over a folder that is complete in itself" {
+	make_here dkms-install
+	local dir
+	dir=$(echo root/usr/src/kmes-*)
+	assert_equal "${dir##*-}" "$(sed -n 's/PACKAGE_VERSION="\(.*\)"/\1/p' "$dir/dkms.conf")"
+	for object in $(grep -Eo 'kmes_[a-z]+\.o' "$dir/Makefile"); do
+		[[ -f $dir/${object%.o}.c ]]
+	done
+	grep -hEo '#include "[^"]*"' "$dir"/*.c "$dir"/*.h "$dir"/shared/*.h | sort -u |
+		while IFS='"' read -r _ header _; do
+			[[ -f $dir/$header || -f $dir/shared/$header ]]
+		done
+}
