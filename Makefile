@@ -230,7 +230,7 @@ $(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBKMES)
 	$(Q)$(LINK) $< $(LIBTEST) $(LIBKMES) $(TEST_LIBS) $(LIBS) $(LDLIBS)
 
 # 32-bit programs, for the module's compatible calls; the kernel's headers are the 64-bit ones.
-$(COMPAT): $(B)/%: %.c Makefile
+$(COMPAT): $(B)/%: %.c Makefile $(wildcard module/shared/*.h tests/vm/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC32)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Imodule/shared -m32 -static -O2 \
