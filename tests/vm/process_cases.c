@@ -21,7 +21,7 @@ static void end(void)
 	check_eq(config_set("process_events", 0), 0);
 }
 
-/* Events of a type about a process since the beginning; the last one into `found`. */
+/* Events of a type about a process since the beginning; the newest into `found`. */
 static unsigned int count_events(const char *type, pid_t pid, struct vm_event *found)
 {
 	unsigned int n = 0;
@@ -36,8 +36,8 @@ static unsigned int count_events(const char *type, pid_t pid, struct vm_event *f
 			if (!event_is(&e, type) || payload_number(&e, "pid") != pid)
 				continue;
 			check_eq(e.h.origin_class, 255);
-			*found = e;
-			n++;
+			if (!n++ || e.h.timestamp >= found->h.timestamp)
+				*found = e;
 		}
 	}
 	return n;
