@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* batch_cases.c - batches, and calls on behalf of another process. */
-#include <sys/prctl.h>
-
 #include "tests/vm/case.h"
 
 static struct kmes_batch_entry entries[KMES_BATCH_MAX + 1];
@@ -183,9 +181,8 @@ static void start_target(uint64_t dropped)
 	char byte;
 
 	check(pipe2(ready, O_CLOEXEC) == 0);
-	target = fork();
+	target = fork_bound();
 	if (!target) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		drop_capabilities(dropped);
 		check(write(ready[1], "x", 1) == 1);
 		for (;;)
@@ -200,8 +197,7 @@ static void start_target(uint64_t dropped)
 
 static void stop_target(void)
 {
-	kill(target, SIGKILL);
-	waitpid(target, NULL, 0);
+	end_child(target);
 }
 
 static int emit_for(int pidfd, uint32_t reserved)

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -158,6 +159,24 @@ static inline void drop_capabilities(uint64_t mask)
 }
 
 #define CAP(name) (1ull << CAP_##name)
+
+/* A child that does not outlive this process. */
+static inline pid_t fork_bound(void)
+{
+	pid_t pid = fork();
+
+	check(pid >= 0);
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+/* Ends a child of fork_bound(). */
+static inline void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
 
 /* Runs a function in a child; its exit status, or -signal. */
 static inline int in_child(void (*run)(void))

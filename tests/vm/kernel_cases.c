@@ -27,17 +27,16 @@ static void all_contexts_at_once(void)
 	check_eq(config_set("buffer_capacity", 262144), 0);
 	f = follow_start(2);
 	first = f.last;
-	user = fork();
+	user = fork_bound();
 	if (!user)
 		flood();
-	kick = fork();
+	kick = fork_bound();
 	if (!kick)
 		_exit(system(KICK "context=all ms=1500") != 0);
 	while (waitpid(kick, &status, WNOHANG) == 0)
 		follow(&f);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	kill(user, SIGKILL);
-	waitpid(user, NULL, 0);
+	end_child(user);
 	follow_finish(&f);
 	check_eq(counter(2, "emitted_events") + counter(2, "dropped_events"), f.last);
 	check_eq(f.seen + f.lost, f.last - first);

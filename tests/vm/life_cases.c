@@ -4,7 +4,16 @@
 
 static int rmmod(void)
 {
-	return system("rmmod kmes 2>/dev/null");
+	return (int)syscall(SYS_delete_module, "kmes", O_NONBLOCK);
+}
+
+static void insmod(const char *parameters)
+{
+	int fd = open(getenv("KMES_MODULE"), O_RDONLY | O_CLOEXEC);
+
+	check(fd >= 0);
+	check(syscall(SYS_finit_module, fd, parameters, 0) == 0);
+	close(fd);
 }
 
 static void held_by_descriptors(void)
@@ -15,21 +24,22 @@ static void held_by_descriptors(void)
 	int ring;
 	void *base;
 
-	check(dev >= 0 && rmmod() != 0);
+	check(dev >= 0);
+	check_errno(rmmod(), EWOULDBLOCK);
 	ring = ioctl(dev, KMES_IOC_ATTACH, &call);
 	check(ring >= 0);
 	close(dev);
 	/* The ring's descriptor alone, then its mapping alone. */
-	check(rmmod() != 0);
+	check_errno(rmmod(), EWOULDBLOCK);
 	base = mmap(NULL, KMES_MAPPING_SIZE(capacity), PROT_READ, MAP_SHARED, ring, 0);
 	check(base != MAP_FAILED);
 	close(ring);
-	check(rmmod() != 0);
+	check_errno(rmmod(), EWOULDBLOCK);
 	check(access("/sys/kernel/kmes/buffer_capacity", R_OK) == 0);
 	check(!memcmp(base, "KMESRING", 8));
 	munmap(base, KMES_MAPPING_SIZE(capacity));
 	check_eq(rmmod(), 0);
-	check_eq(system("insmod $KMES_MODULE"), 0);
+	insmod("");
 }
 
 /* Emits by whichever module is there at the moment, until it is killed. */
@@ -47,7 +57,7 @@ static void emit_always(void)
 			check_eq(ioctl(fd, KMES_IOC_EMIT, &call), 0);
 		if (fd >= 0)
 			close(fd);
-		sleep_ms(1);
+		sleep_ms(2);
 	}
 }
 
@@ -57,21 +67,21 @@ static void under_emission(void)
 	int i, tries = 0;
 
 	for (i = 0; i < 3; i++) {
-		pids[i] = fork();
+		pids[i] = fork_bound();
 		if (!pids[i])
 			emit_always();
 	}
 	for (i = 0; i < 50; i++) {
-		while (rmmod())
-			check(++tries < 3000);
-		check_eq(system("insmod $KMES_MODULE process_events=1"), 0);
+		while (rmmod()) {
+			check(errno == EWOULDBLOCK && ++tries < 20000);
+			sleep_ms(1);
+		}
+		insmod("process_events=1");
 	}
-	for (i = 0; i < 3; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
+	for (i = 0; i < 3; i++)
+		end_child(pids[i]);
 	check_eq(rmmod(), 0);
-	check_eq(system("insmod $KMES_MODULE"), 0);
+	insmod("");
 }
 
 /* Each load is a stream of its own. */
@@ -85,7 +95,7 @@ static void stream_ids(void)
 		check(fd >= 0 && read(fd, ids[i], 63) == 37);
 		close(fd);
 		check_eq(rmmod(), 0);
-		check_eq(system("insmod $KMES_MODULE"), 0);
+		insmod("");
 	}
 	check(strcmp(ids[0], ids[1]));
 }
@@ -149,11 +159,11 @@ static void flood_on_3(void)
 /* Replacements while a CPU that emits goes and comes. */
 static void hotplug_and_resize(void)
 {
-	pid_t flood = fork(), plug;
+	pid_t flood = fork_bound(), plug;
 
 	if (!flood)
 		flood_on_3();
-	plug = fork();
+	plug = fork_bound();
 	if (!plug) {
 		for (int i = 0; i < 4; i++) {
 			set_online(3, false);
@@ -167,8 +177,7 @@ static void hotplug_and_resize(void)
 		check_eq(config_set("buffer_capacity", 131072), 0);
 		check_eq(config_set("buffer_capacity", 262144), 0);
 	}
-	kill(flood, SIGKILL);
-	waitpid(flood, NULL, 0);
+	end_child(flood);
 	for (uint32_t cpu = 0; cpu < 4; cpu++) {
 		struct vm_ring r = ring_open(cpu);
 		uint64_t live = 0, pos;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* resize_cases.c - replacement of all rings. */
-#include <sys/prctl.h>
-
 #include "tests/vm/follow.h"
 
 #define CPUS 4
@@ -11,7 +9,6 @@ static void flood(uint32_t cpu)
 {
 	static unsigned char payload[2 + 250] = { 0xc4 };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(cpu);
 	for (unsigned char n = 0;; n++) {
 		uint32_t len = n % 250;
@@ -54,7 +51,7 @@ static void under_emission(void)
 	int status;
 
 	for (cpu = 0; cpu < CPUS; cpu++) {
-		followers[cpu] = fork();
+		followers[cpu] = fork_bound();
 		if (!followers[cpu]) {
 			follow_cpu(cpu, stopped);
 			fflush(stdout);
@@ -63,7 +60,7 @@ static void under_emission(void)
 	}
 	sleep_ms(100);
 	for (cpu = 0; cpu < CPUS; cpu++) {
-		floods[cpu] = fork();
+		floods[cpu] = fork_bound();
 		if (!floods[cpu])
 			flood(cpu);
 	}
@@ -71,10 +68,8 @@ static void under_emission(void)
 		sleep_ms(150);
 		check_eq(config_set("buffer_capacity", sizes[i % 3]), 0);
 	}
-	for (cpu = 0; cpu < CPUS; cpu++) {
-		kill(floods[cpu], SIGKILL);
-		waitpid(floods[cpu], NULL, 0);
-	}
+	for (cpu = 0; cpu < CPUS; cpu++)
+		end_child(floods[cpu]);
 	*stopped = true;
 	for (cpu = 0; cpu < CPUS; cpu++) {
 		check(waitpid(followers[cpu], &status, 0) == followers[cpu]);
@@ -281,13 +276,12 @@ static void measure(uint64_t capacity)
 	for (int i = 0; i < 3; i++) {
 		check_eq(config_set("buffer_capacity", capacity), 0);
 		fill_ring(capacity);
-		pid = fork();
+		pid = fork_bound();
 		if (!pid)
 			flood(0);
 		sleep_ms(50);
 		check_eq(config_set("buffer_capacity", capacity / 2), 0);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		end_child(pid);
 	}
 	printf("# rings of %llu bytes: interrupts were off for %llu ns at most\n",
 	       (unsigned long long)capacity,

@@ -37,9 +37,8 @@ static void wait_asleep(pid_t pid)
 /* A process of its own, with a mapping of its own, that sleeps on a ring. */
 static pid_t sleeper(uint32_t cpu, int op, unsigned int seconds)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_bound();
 
-	check(pid >= 0);
 	if (!pid) {
 		struct vm_ring r = ring_open(cpu);
 
