@@ -238,6 +238,15 @@ $(COMPAT): $(B)/%: %.c Makefile $(wildcard module/shared/*.h tests/vm/*.h)
 
 .PRECIOUS: $(B)/obj/%.o
 
+# What tests preload into the tools.
+PRELOADS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/preload/*.c))
+$(PRELOADS): $(B)/%.so: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -shared -fPIC -o $@ $< -ldl
+
+preloads: $(PRELOADS)
+
 progs = $(filter $(B)/tests/$(1)/%,$(TEST_PROGS))
 unit-programs: $(call progs,unit)
 stress-programs: $(call progs,stress)
@@ -263,7 +272,7 @@ demo: deps #: show the tools at work on rings in memory
 
 check: deps #: everything below but for bench, stress and fuzz in short (half an hour)
 	tests/promtool
-	$(MAKE2) all unit-programs stress-programs vm-programs
+	$(MAKE2) all preloads unit-programs stress-programs vm-programs
 	$(MAKE2) SAN=address all unit-programs fuzz-programs
 	$(MAKE2) SAN=thread unit-programs stress-programs
 	$(MAKE2) CHAR=signed unit-programs
@@ -274,7 +283,7 @@ check: deps #: everything below but for bench, stress and fuzz in short (half an
 check-unit: all unit-programs #: unit tests
 	$(RUN) unit
 
-check-cli: all #: the tools over the simulator
+check-cli: all preloads #: the tools over the simulator
 	$(RUN) cli
 
 check-asan: #: unit tests and tools under AddressSanitizer and UBSan
@@ -350,6 +359,6 @@ clean: #: remove build/
 
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
 	check-stress check-model check-vm requirements lint format bench install uninstall \
-	module dkms-install clean help unit-programs stress-programs fuzz-programs \
+	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# kmes-resize: sizes, exact reports, refusals.
+
+load helper
+
+# emit_on CPU COUNT: events of one kind on one CPU.
+emit_on() { kmes-emit -c "$1" -n "$2" -t resize.test "n:=1"; }
+
+# report_matches FILE: each ring's counts add up.
+report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= .kept)' "$1" >/dev/null; }
+
+@test "resize: shows capacity, limits and generation" {
+	rings_start --capacity=64K
+	run -0 kmes-resize
+	assert_equal "${lines[0]}" "capacity 65536, a power of two from 65536 to 268435456"
+	assert_equal "${lines[1]}" "cpu0: capacity 65536, generation 1"
+	run -0 kmes-resize -j
+	assert_equal "$(jq -c '[.capacity,.min,.max,.rings[0]]' <<<"$output")" \
+		'[65536,65536,268435456,{"cpu":0,"capacity":65536,"generation":1}]'
+}
+
+@test "resize: sizes are exact, or wrong usage and nothing is sent [F1]" {
+	local size text
+	rings_start --capacity=64K --slots=1
+	for text in 4M:4194304 4MiB:4194304 4096K:4194304 4m:4194304 65536:65536 268435456:268435456; do
+		run -0 kmes-resize -jn "${text%:*}"
+		assert_equal "$(jq .new <<<"$output")" "${text#*:}"
+	done
+	for size in 65535 268435457 1.5M -1 0x10000 1e6 "" 18446744073709551616 17179869185G 4kb 010; do
+		run --separate-stderr kmes-resize -- "$size"
+		assert_status 2
+		assert_equal "$output" ""
+		assert_match "${stderr_lines[0]}" "'${size//./\\.}'\$"
+	done
+	run -0 kmes-resize -j
+	assert_equal "$(jq -c '[.capacity,.rings[0].generation]' <<<"$output")" '[65536,1]'
+}
+
+@test "resize: a size that is no power of two names the rule and the two nearest" {
+	rings_start --capacity=64K
+	run --separate-stderr kmes-resize 100000
+	assert_status 2
+	assert_equal "${stderr_lines[0]}" \
+		"kmes-resize: SIZE must be a power of two from 64K to 256M; the nearest are 65536 and 131072: '100000'"
+}
+
+@test "resize: the same size changes nothing [F2]" {
+	rings_start --capacity=64K
+	run -0 kmes-resize 64K
+	assert_output "already 65536"
+	run -0 kmes-resize -j
+	assert_equal "$(jq .rings[0].generation <<<"$output")" 1
+}
+
+@test "resize: growing keeps all, shrinking the newest that fit, as a reader sees it [R9 R10]" {
+	rings_start --capacity=256K --slots=1 --exempt
+	emit_on 0 1000
+	run -0 kmes-resize 1M
+	assert_output "cpu0: 262144 -> 1048576, generation 1 -> 2, kept 1000 of 1000 events"
+	# The rings' own event about the change comes after it.
+	assert_equal "$(kmes-dump -sq -t resize.test | wc -l)" 1000
+	run -0 kmes-resize 64K
+	assert_match "$output" '^cpu0: 1048576 -> 65536, generation 2 -> 3, kept ([0-9]+) of 1001 events$'
+	local kept=${BASH_REMATCH[1]}
+	# The newest ones, and as many as fit: one more would be too many bytes.
+	assert_equal "$(kmes-dump -sqj | jq .seq | head -n 1)" $((1002 - kept))
+	local used
+	used=$(kmes-stat -j | jq .rings[0].used_bytes)
+	((used <= 65536 + 200 && used > 65536 - 200))
+}
+
+@test "resize: --dry-run changes nothing, and its forecast is met" {
+	rings_start --capacity=256K --slots=2 --exempt
+	emit_on 0 1500
+	emit_on 1 700
+	run -0 kmes-resize -nj 64K
+	local forecast=$output
+	run -0 kmes-resize -n 64K
+	assert_match "${lines[0]}" '^cpu0: 262144 -> 65536, would keep [0-9]+ of 1500 events$'
+	assert_equal "$(kmes-resize -j | jq -c '[.capacity,.rings[].generation]')" '[262144,1,1]'
+	run -0 kmes-resize -j 64K
+	assert_equal "$(jq -c '[.rings[]|[.before,.kept,.lost]]' <<<"$output")" \
+		"$(jq -c '[.rings[]|[.before,.kept,.lost]]' <<<"$forecast")"
+}
+
+@test "resize: under load the report is what a follower saw [R9 R10]" {
+	local size
+	rings_start --capacity=1M --slots=2 --load=20000
+	background follow kmes-dump -j -N
+	wait_for_lines follow.out 10
+	for size in 64K 4M 128K 1M 64K; do
+		run -0 kmes-resize -j $size
+		echo "$output" >>reports
+	done
+	sleep 0.5
+	kill -TERM "${KMES_PIDS[1]}"
+	end_of "${KMES_PIDS[1]}"
+	report_adds_up reports
+	# Each sequence once, or reported as lost.
+	jq -s -e 'group_by(.cpu)[] | (map(select(.seq))|map(.seq)) as $s
+		| (map(select(.lost))|map(.lost)|add // 0) as $lost
+		| ($s == ($s|unique)) and (($s[-1] - $s[0] + 1) == ($s|length) + $lost)' follow.out >/dev/null
+	jq -e -s 'map(.rings[0].generation) == [[1,2],[2,3],[3,4],[4,5],[5,6]]' reports
+}
+
+@test "resize: a source without memory leaves everything as it was [F3]" {
+	simulator_only "the module has a test of its own"
+	rings_start --capacity=64K --slots=3 --testing
+	kmes-sim --socket="$KMES_TMP/sock" --test=fail-resize=2
+	run --separate-stderr kmes-resize 4M
+	assert_status 1
+	assert_match "$stderr" 'Cannot allocate memory'
+	assert_equal "$output" ""
+	assert_equal "$(kmes-resize -j | jq -c '[.capacity,.rings[].generation]')" '[65536,1,1,1]'
+	run -0 kmes-resize 4M
+}
+
+@test "resize: help, version, wrong usage, no source" {
+	run -0 kmes-resize --version
+	assert_match "$output" '^kmes-resize [0-9.]+$'
+	run -0 kmes-resize --help
+	run --separate-stderr kmes-resize --nope
+	assert_usage_error "unknown option: '--nope'"
+	run --separate-stderr kmes-resize 64K 128K
+	assert_usage_error "'128K'"
+	run --separate-stderr kmes-resize -n
+	assert_usage_error "dry-run"
+	run --separate-stderr kmes-resize -S "sim:$KMES_TMP/none" 64K
+	assert_status 1
+	assert_equal "${#stderr_lines[@]}" 1
+	assert_match "$stderr" 'none'
+}

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# kmes-wait: conditions, time-outs, COMMAND and its signals.
+
+load helper
+
+STEPCLOCK=$KMES_TOP/build/tests/preload/stepclock.so
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+@test "wait: an event that COMMAND causes is never missed" {
+	local i
+	rings_start --exempt
+	for ((i = 0; i < ${KMES_WAIT_RUNS:-1000}; i++)); do
+		timeout 10 kmes-wait -q -t app.ready sh -c 'exec kmes-emit -t app.ready' || {
+			echo "run $i: status $?"
+			return 1
+		}
+	done
+}
+
+@test "wait: prints what it was, in each form" {
+	rings_start
+	run -0 kmes-wait -T none -t a.b sh -c 'kmes-emit -t other; kmes-emit -t a.b k=v'
+	assert_match "$output" '^cpu[0-9]+  #[0-9]+  USR  a\.b  \{k: "v"\}$'
+	run -0 kmes-wait -j -t a.b sh -c 'kmes-emit -t a.b k=v'
+	assert_equal "$(jq -c '[.type,.payload]' <<<"$output")" '["a.b",{"k":"v"}]'
+	run -0 kmes-wait -q -t a.b sh -c 'kmes-emit -t a.b k=v'
+	assert_output ""
+	run -0 kmes-wait -T none -n 3 -t 'a.*' -m 'k>1' -- sh -c \
+		'for i in 1 2 3 4 5; do kmes-emit -t a.b k:=$i; done'
+	assert_equal "$(grep -o '{.*' <<<"$output" | tr '\n' ' ')" '{k: 2} {k: 3} {k: 4} '
+}
+
+@test "wait: --resize, --loss and --idle-for" {
+	rings_start --capacity=64K --slots=1 --exempt
+	run -0 kmes-wait --resize sh -c 'kmes-resize 128K >/dev/null'
+	assert_output "--- cpu0: resized 65536 -> 131072, generation 1 -> 2 ---"
+	run -0 kmes-wait --idle-for=0.2
+	assert_output "--- no event for 0.200000000 s ---"
+	# Noise breaks the silence, but not noise that the filter hides.
+	run -124 kmes-wait -q --timeout=1 --idle-for=0.5s -t '!x' sh -c 'exec sleep 0'
+}
+
+@test "wait: --loss tells the first loss" {
+	simulator_only "drops are made by the simulator"
+	rings_start --testing --slots=1
+	run -0 kmes-wait --loss --timeout=10 sh -c \
+		"kmes-emit -t a; kmes-sim --socket=$KMES_TMP/sock --test=drop=0,3; kmes-emit -t a"
+	assert_output "--- cpu0: lost 3 events (#2-#4) ---"
+}
+
+@test "wait: the first condition wins" {
+	rings_start
+	run -0 kmes-wait -T none --resize --idle-for=30 -t a sh -c 'kmes-emit -t a'
+	assert_match "$output" '  a  \{\}$'
+	run -0 kmes-wait --resize --idle-for=0.1 -t a
+	assert_output "--- no event for 0.100000000 s ---"
+}
+
+@test "wait: --surviving looks at what is in the rings, otherwise from now on" {
+	rings_start
+	kmes-emit -t old
+	run --separate-stderr kmes-wait --timeout=0 -t old
+	assert_status 124
+	run -0 kmes-wait --timeout=0 --surviving -T none -t old
+	assert_match "$output" '  old  \{\}$'
+}
+
+@test "wait: noise that does not match stretches no time-out" {
+	local start end
+	rings_start --exempt
+	background noise kmes-emit -t noise -n 1000000 -R 100
+	start=$(now_ms)
+	run -124 kmes-wait -q --timeout=2s -t never
+	end=$(now_ms)
+	((end - start >= 2000 && end - start < 4000))
+}
+
+@test "wait: a flood that does not match ends at the time-out, too" {
+	rings_start --load=100000
+	run -124 timeout 20 kmes-wait -q --timeout=1s -t never
+}
+
+@test "wait: a step of the wall clock changes no time-out" {
+	rings_start
+	(sleep 0.3 && touch stepped) &
+	local start end
+	start=$(now_ms)
+	run -124 env STEP_FILE="$KMES_TMP/stepped" LD_PRELOAD="$STEPCLOCK" kmes-wait -q --timeout=1s
+	end=$(now_ms)
+	((end - start >= 1000))
+	wait
+}
+
+@test "wait: time-outs, right ones and wrong ones" {
+	local text
+	rings_start
+	for text in 0 0.0001 10ms 0.01s; do
+		run --separate-stderr kmes-wait -q --timeout="$text"
+		assert_status 124
+		assert_equal "$stderr" ""
+	done
+	for text in 1e20 inf nan none -1 5x ""; do
+		run --separate-stderr kmes-wait --timeout="$text"
+		assert_usage_error "--timeout: .*'$text'"
+		run --separate-stderr kmes-wait --idle-for="$text"
+		assert_usage_error "--idle-for: .*'$text'"
+	done
+}
+
+@test "wait: exit codes of COMMAND" {
+	rings_start
+	run --separate-stderr kmes-wait sh -c 'exit 7'
+	assert_status 3
+	assert_equal "$stderr" "kmes-wait: sh ended with status 7 first"
+	run --separate-stderr kmes-wait sh -c 'kill -9 $$'
+	assert_status 3
+	assert_equal "$stderr" "kmes-wait: sh was ended by signal 9 first"
+	run --separate-stderr -127 kmes-wait "$KMES_TMP/none"
+	run --separate-stderr -126 kmes-wait /etc/passwd
+	# It ended well, which is no condition.
+	run -124 kmes-wait -q --timeout=0.3 true
+	# The event before a failure counts.
+	run -0 kmes-wait -q -t a sh -c 'kmes-emit -t a; exit 1'
+}
+
+@test "wait: on time-out COMMAND is left running, and its process is named" {
+	rings_start
+	run --separate-stderr kmes-wait --timeout=0.2 sleep 30
+	assert_status 124
+	assert_match "$stderr" '^kmes-wait: timed out; sleep goes on as process ([0-9]+)$'
+	kill "${BASH_REMATCH[1]}"
+}
+
+@test "wait: COMMAND has the signal dispositions that it would have without us" {
+	rings_start
+	local plain
+	plain=$(env --default-signal --ignore-signal=HUP,PIPE grep Sig /proc/self/status)
+	run env --default-signal --ignore-signal=HUP,PIPE kmes-wait -q --timeout=0.5 grep Sig /proc/self/status
+	assert_equal "$output" "$plain"
+	plain=$(env --default-signal grep Sig /proc/self/status)
+	run env --default-signal kmes-wait -q --timeout=0.5 grep Sig /proc/self/status
+	assert_equal "$output" "$plain"
+}
+
+@test "wait: SIGINT is passed on, and ends it by the signal so that a loop stops" {
+	rings_start
+	cat >child <<-'END'
+		trap 'echo got; exit 0' INT
+		echo started
+		for i in $(seq 300); do sleep 0.1; done
+	END
+	background loop sh -c 'while :; do kmes-wait bash ./child; done'
+	wait_for_line loop.out started
+	local tool
+	tool=$(pgrep -P $! kmes-wait)
+	kill -INT "$tool"
+	wait_for_line loop.out got
+	end_of "${KMES_PIDS[1]}" 5 || true
+	background one kmes-wait
+	wait_until 5 test -e /proc/$!
+	sleep 0.3
+	kill -INT $!
+	end_of $!
+	assert_status 130
+}
+
+@test "wait: asleep it makes fewer than 30 system calls a second" {
+	command -v strace >/dev/null || skip "strace is not installed"
+	rings_start --slots=8
+	run -124 strace -f -c -o calls kmes-wait -q --timeout=4
+	local calls
+	calls=$(awk '$NF == "total" { print $3 == "0.000000" ? $4 : $3 } /total$/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+$/) n = $i; print n; exit }' calls | tail -n 1)
+	# What starting costs is measured by a run that does not wait.
+	run -124 strace -f -c -o start kmes-wait -q --timeout=0
+	local start
+	start=$(awk '/total$/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+$/ && !n) n = $i; print n; exit }' start)
+	calls=$(awk '/total$/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+$/ && !n) n = $i; print n; exit }' calls)
+	echo "calls $calls start $start"
+	((calls - start < 120))
+}
+
+@test "wait: a source that ends first is a failure" {
+	simulator_only "the module cannot end under a reader"
+	rings_start
+	background waiting kmes-wait
+	sleep 0.3
+	sim_stop
+	end_of "${KMES_PIDS[1]}"
+	assert_status 1
+	assert_equal "$(cat waiting.err)" "kmes-wait: source ended"
+}
+
+@test "wait: help, version, wrong usage, no source, no permission" {
+	run -0 kmes-wait --version
+	assert_match "$output" '^kmes-wait [0-9.]+$'
+	run --separate-stderr kmes-wait --nope
+	assert_usage_error "unknown option: '--nope'"
+	run --separate-stderr kmes-wait -n 0
+	assert_usage_error "'0'"
+	run --separate-stderr kmes-wait -S "sim:$KMES_TMP/none" -- touch ran
+	assert_status 1
+	[[ ! -e ran ]]
+	rings_start --deny=attach
+	run --separate-stderr kmes-wait -- touch ran
+	assert_status 1
+	assert_match "$stderr" 'denies|ermission|permitted'
+	[[ ! -e ran ]]
+}
+
+@test "wait: a CPU without a ring is named" {
+	rings_start --slots=6 --holes=2,4
+	run --separate-stderr kmes-wait -c 2
+	assert_usage_error "'?2'?"
+}
