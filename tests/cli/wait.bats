@@ -39,7 +39,9 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	run -0 kmes-wait --idle-for=0.2
 	assert_output "--- no event for 0.200000000 s ---"
 	# Noise breaks the silence, but not noise that the filter hides.
-	run -124 kmes-wait -q --timeout=1 --idle-for=0.5s -t '!x' sh -c 'exec sleep 0'
+	background noise kmes-emit -t noise -n 100000 -R 50
+	run -124 kmes-wait -q --timeout=1.5 --idle-for=0.5
+	run -0 kmes-wait -q --timeout=20 --idle-for=0.5 -t "!noise"
 }
 
 @test "wait: --loss tells the first loss" {
@@ -84,13 +86,14 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 @test "wait: a step of the wall clock changes no time-out" {
 	rings_start
-	(sleep 0.3 && touch stepped) &
-	local start end
+	local start end toucher
+	(sleep 0.3 && touch stepped) 3>&- &
+	toucher=$!
 	start=$(now_ms)
 	run -124 env STEP_FILE="$KMES_TMP/stepped" LD_PRELOAD="$STEPCLOCK" kmes-wait -q --timeout=1s
 	end=$(now_ms)
 	((end - start >= 1000))
-	wait
+	wait $toucher
 }
 
 @test "wait: time-outs, right ones and wrong ones" {
