@@ -298,6 +298,16 @@ check-fuzz: #: mutated input for TIME seconds a program
 	$(MAKE2) SAN=address fuzz-programs
 	KMES_FUZZ_TIME=$(TIME) $(RUN) fuzz
 
+# libFuzzer for TIME seconds; for programs with an LLVMFuzzerTestOneInput: format,
+# msgpack_oracle.
+fuzzer-%:
+	@mkdir -p build/fuzzer/$*.corpus
+	clang -g -O1 -DKMES_LIBFUZZER -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $(filter-out -MMD -MP,$(OWN)) -Wno-unused-function -Itests/lib -I. \
+		-o build/fuzzer/$* tests/fuzz/$*.c $(wildcard tests/lib/*.c) \
+		$(LIB_OBJS:%=libcommon/%.c) $(TEST_LIBS) $(LIBS)
+	build/fuzzer/$* -max_total_time=$(TIME) -max_len=640 build/fuzzer/$*.corpus
+
 check-stress: all stress-programs #: the long stress tests
 	KMES_TEST_LEVEL=full $(RUN) stress
 

@@ -8,6 +8,8 @@
  * Inputs are generated values and damaged copies of them.
  *
  * usage: msgpack_oracle [INPUTS [SEED]]
+ *
+ * `make fuzzer-msgpack_oracle` lets clang's libFuzzer choose the inputs.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -452,6 +454,27 @@ static void compare(struct totals *t, const struct input *in)
 		show("unlike values", buf, in->len, v.height);
 }
 
+#ifdef KMES_LIBFUZZER
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct totals t = { 0 };
+	struct input in;
+
+	if (len > INPUT_MAX)
+		return 0;
+	in.len = len;
+	memcpy(in.bytes, data, len);
+	compare(&t, &in);
+	if (t.unlike_validity || t.unlike_values)
+		abort();
+	return 0;
+}
+
+#else
+
 static uint64_t number_or(const char *text, uint64_t otherwise)
 {
 	uint64_t n = text ? strtoull(text, NULL, 10) : 0;
@@ -488,3 +511,5 @@ int main(int argc, char **argv)
 	       "valid, invalid and deep inputs are all among them");
 	return tap_done();
 }
+
+#endif

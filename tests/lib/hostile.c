@@ -36,8 +36,8 @@ static const char *const pieces[] = {
 	"\x7f",
 	"\x01\x02\x1f",
 	"\xc2\x80", /* C1 */
-	"\xc2\x9b"
-	"31m",		    /* CSI in one code point */
+	("\xc2\x9b"
+	 "31m"),	    /* CSI in one code point */
 	"\xc2\xa0",	    /* no-break space, harmless */
 	"\xd8\x9c",	    /* Arabic letter mark */
 	"\xe2\x80\x8b",	    /* zero-width space */

@@ -231,6 +231,11 @@ static void text_type_cannot_forge_a_field(void **state)
 	assert_string_equal(sample_format(&f, &event), "cpu0  #17  USR  -  1\n");
 }
 
+#define FIVE(x) x x x x x
+#define PARTS_5 FIVE("\x01\x00\x00\x00")
+#define PARTS_15 PARTS_5 PARTS_5 PARTS_5
+#define HEX_PARTS_5 FIVE("01000000")
+#define HEX_PARTS_15 HEX_PARTS_5 HEX_PARTS_5 HEX_PARTS_5
 #define SYSTEM_SID "\xc4\x0c\x01\x01\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00"
 
 static void text_binary_under_sid_is_a_sid_when_it_is_one(void **state)
@@ -256,6 +261,14 @@ static void text_binary_under_sid_is_a_sid_when_it_is_one(void **state)
 	assert_text("\x81\xa3SID" SYSTEM_SID, "{SID: 0x010100000000000512000000}");
 	assert_text("\x82\xa3sid\x01\xa1x" SYSTEM_SID,
 		    "{sid: 1, x: 0x010100000000000512000000}");
+	/* fifteen parts, and none, are the limits */
+	assert_text("\x81\xa3sid\xc4\x44\x01\x0f\x00\x00\x00\x00\x00\x05" PARTS_15,
+		    "{sid: S-1-5-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1}");
+	assert_text("\x81\xa3sid\xc4\x48\x01\x10\x00\x00\x00\x00\x00\x05" PARTS_15
+		    "\x01\x00\x00\x00",
+		    "{sid: 0x0110000000000005" HEX_PARTS_15 "01000000}");
+	assert_text("\x81\xa3sid\xc4\x08\x01\x00\x00\x00\x00\x00\x00\x05",
+		    "{sid: S-1-5}");
 	/* not well-formed: revision, count of parts against the length */
 	assert_text("\x81\xa3sid\xc4\x0c\x02\x01\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00",
 		    "{sid: 0x020100000000000512000000}");
@@ -337,6 +350,12 @@ static void text_timestamps_print_as_iso_8601(void **state)
 	assert_text("\xd6\xff\x65\xdf\xc8\xff", "2024-02-28T23:59:59.000000000Z");
 	assert_text("\xd6\xff\x65\xdf\xc9\x00", "2024-02-29T00:00:00.000000000Z");
 	assert_text("\xd6\xff\x65\xe1\x1a\x80", "2024-03-01T00:00:00.000000000Z");
+	assert_text("\xd6\xff\xf4\xd2\xce\x00", "2100-02-28T00:00:00.000000000Z");
+	assert_text("\xd6\xff\xf4\xd4\x1f\x80", "2100-03-01T00:00:00.000000000Z");
+	assert_text("\xd7\xff\x00\x00\x00\x03\x29\x1b\x65\x80",
+		    "2400-02-29T00:00:00.000000000Z");
+	assert_text("\xd7\xff\x00\x00\x00\x03\x29\x1c\xb7\x00",
+		    "2400-03-01T00:00:00.000000000Z");
 	/* years of five digits, a second of nanoseconds, other lengths and types */
 	assert_text("\xc7\x0c\xff\x00\x00\x00\x00\x00\x00\x00\x3a\xff\xf4\x41\x80",
 		    "ext(-1, 0x000000000000003afff44180)");
