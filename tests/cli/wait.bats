@@ -130,7 +130,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 @test "wait: on time-out COMMAND is left running, and its process is named" {
 	rings_start
-	run --separate-stderr kmes-wait --timeout=0.2 sleep 30
+	run --separate-stderr kmes-wait --timeout=0.2 sleep 3
 	assert_status 124
 	assert_match "$stderr" '^kmes-wait: timed out; sleep goes on as process ([0-9]+)$'
 	kill "${BASH_REMATCH[1]}"
