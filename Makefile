@@ -109,6 +109,11 @@ OBJS_kmes-resize := \
 	rings \
 
 OBJS_kmes-run := \
+	filter \
+	main \
+	program \
+	serve \
+	target \
 
 OBJS_kmes-sim := \
 	daemon \

@@ -139,6 +139,7 @@ _Noreturn void cli_no_memory(void);
  * status 2. For what the user has typed. `text` NULL: there is no text to show.
  */
 _Noreturn void cli_usage_error(const char *what, const char *text);
+void cli_set_usage_status(int status); /* instead of 2, for a tool like env(1) */
 _Noreturn void cli_usage_error_hint(const char *hint, const char *what, const char *text);
 
 /*

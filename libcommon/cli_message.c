@@ -128,6 +128,13 @@ void cli_no_memory(void)
 	exit(CLI_FAILED);
 }
 
+static int usage_status = CLI_USAGE;
+
+void cli_set_usage_status(int status)
+{
+	usage_status = status;
+}
+
 void cli_usage_error_hint(const char *hint, const char *what, const char *text)
 {
 	if (text)
@@ -135,7 +142,7 @@ void cli_usage_error_hint(const char *hint, const char *what, const char *text)
 	else
 		cli_error("%s", what);
 	cli_error("%s", hint);
-	exit(CLI_USAGE);
+	exit(usage_status);
 }
 
 void cli_usage_error(const char *what, const char *text)

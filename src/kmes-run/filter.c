@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* filter.c - the seccomp filter: three call numbers go to the listener, all else passes. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kmes_abi.h"
+#include "run.h"
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "kmes-run does not know this machine's calls"
+#endif
+
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+#define LOAD(field)                                                                      \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* Goes on when equal, else to where `otherwise` statements further on. */
+#define IF_EQUAL(value, then, otherwise)                                                 \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (then), (otherwise))
+#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
+
+int run_filter_install(void)
+{
+	struct sock_filter code[] = {
+		LOAD(arch),
+		IF_EQUAL(NATIVE_ARCH, 0, 4),
+		LOAD(nr),
+		IF_EQUAL(KMES_NR_EMIT, 3, 0),
+		IF_EQUAL(KMES_NR_ATTACH, 2, 0),
+		IF_EQUAL(KMES_NR_EMIT_BATCH, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_USER_NOTIF),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	/* Once a call was taken up here, only a death signal takes it back: no repeats. */
+	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER |
+			      SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+	long fd;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	return fd < 0 ? -errno : (int)fd;
+}

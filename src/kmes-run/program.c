@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* program.c - the child: behind the filter first, then the program. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "run.h"
+
+/* What the child sends before it waits: its listener, or why it has none. */
+static void send_listener(int to, int listener)
+{
+	char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { &listener, sizeof(listener) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (listener >= 0) {
+		struct cmsghdr *cmsg;
+
+		msg.msg_control = room;
+		msg.msg_controllen = sizeof(room);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &listener, sizeof(int));
+	}
+	sendmsg(to, &msg, MSG_NOSIGNAL);
+}
+
+/* The listener, or the -errno that the child has sent instead. */
+static int receive_listener(int from)
+{
+	char room[CMSG_SPACE(sizeof(int))];
+	int value = -EPIPE;
+	struct iovec iov = { &value, sizeof(value) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	struct cmsghdr *cmsg;
+
+	if (recvmsg(from, &msg, MSG_CMSG_CLOEXEC) != sizeof(value))
+		return -EPIPE;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (value < 0 || !cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return value < 0 ? value : -EPIPE;
+	memcpy(&value, CMSG_DATA(cmsg), sizeof(int));
+	return value;
+}
+
+static _Noreturn void child_main(char **argv, int sock)
+{
+	int listener = run_filter_install();
+	char go;
+	int error;
+
+	send_listener(sock, listener);
+	if (listener < 0)
+		_exit(RUN_FAILED);
+	/* The program has no use for it; the parent's is the only one. */
+	close(listener);
+	if (read(sock, &go, 1) != 1)
+		_exit(RUN_FAILED);
+	cli_signals_for_child();
+	execvp(argv[0], argv);
+	error = errno;
+	send(sock, &error, sizeof(error), MSG_NOSIGNAL);
+	_exit(RUN_FAILED);
+}
+
+static void explain(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		cli_error("a seccomp listener is installed already (kmes-run within "
+			  "kmes-run, or in a container that has one)");
+		break;
+	case -EINVAL:
+		cli_error("this kernel is too old: Linux 5.19 or later is needed");
+		break;
+	default:
+		cli_error("cannot install the seccomp filter: %s", strerror(-error));
+	}
+}
+
+int run_program_prepare(struct run_program *program, char **argv)
+{
+	int sock[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0) {
+		cli_error("cannot make a socket pair: %s", strerror(errno));
+		return RUN_FAILED;
+	}
+	program->pid = fork();
+	if (program->pid == 0) {
+		close(sock[0]);
+		child_main(argv, sock[1]);
+	}
+	if (program->pid < 0) {
+		cli_error("cannot fork: %s", strerror(errno));
+		return RUN_FAILED;
+	}
+	close(sock[1]);
+	program->sock = sock[0];
+	program->listener = receive_listener(sock[0]);
+	if (program->listener >= 0)
+		return 0;
+	explain(program->listener);
+	waitpid(program->pid, NULL, 0);
+	return RUN_FAILED;
+}
+
+int run_program_start(struct run_program *program, const char *name)
+{
+	int error = 0;
+	ssize_t n;
+
+	if (send(program->sock, "", 1, MSG_NOSIGNAL) != 1)
+		return RUN_FAILED;
+	n = recv(program->sock, &error, sizeof(error), 0);
+	close(program->sock);
+	if (n != sizeof(error))
+		return 0;
+	waitpid(program->pid, NULL, 0);
+	cli_error("cannot run %s: %s", name, strerror(error));
+	return error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_RUN;
+}

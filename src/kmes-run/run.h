@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * run.h - how the native calls of a program become calls of the module.
+ *
+ * The program runs as a child behind a seccomp filter that hands exactly the three
+ * native calls, of it and all its descendants, to a listener; every other call passes at
+ * once. Whoever made the call sleeps until it is answered here.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Exit statuses of env(1). */
+enum { RUN_FAILED = 125, RUN_CANNOT_RUN = 126, RUN_NOT_FOUND = 127 };
+
+/* ---- filter.c ---- */
+
+/*
+ * Installs the filter for the calling thread and what it becomes; a listener, or -errno:
+ * -EBUSY, there is a listener already; -EINVAL, this kernel is too old (before 5.19).
+ */
+int run_filter_install(void);
+
+/* ---- program.c ---- */
+
+struct run_program {
+	pid_t pid;
+	int listener;
+	int sock; /* a byte lets it begin; its errno comes back if it cannot be run */
+};
+
+/*
+ * Forks a child that waits behind the filter. 0, or the exit status after a message.
+ */
+int run_program_prepare(struct run_program *program, char **argv);
+
+/* Lets it become the program: 0, or the exit status after a message. */
+int run_program_start(struct run_program *program, const char *name);
+
+/* ---- serve.c ---- */
+
+/* Answers one call that waits at the listener, if it still does. */
+void run_serve(int listener, int device);
+
+/* ---- target.c ---- */
+
+/*
+ * The process that made a call: its memory, and a descriptor that names it. A thread's
+ * id names it; the caller verifies by the notification that it still was the one.
+ */
+struct run_target {
+	pid_t tid;
+	int pidfd; /* of its process */
+};
+
+/* 0 or -errno, such as -ESRCH. */
+int run_target_open(struct run_target *target, pid_t tid);
+void run_target_close(struct run_target *target);
+
+/* Copies exactly `len` bytes from or to its memory: 0 or -EFAULT. */
+int run_target_read(const struct run_target *target, void *to, uint64_t from, size_t len);
+int run_target_write(const struct run_target *target, uint64_t to, const void *from,
+		     size_t len);
+
+/* Whether so many bytes can be stored there; what stands there stays. */
+bool run_target_is_writable(const struct run_target *target, uint64_t at, size_t len);
+
+#endif
