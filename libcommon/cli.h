@@ -188,6 +188,9 @@ void cli_check_cpus(const struct cli *cli, bool (*has_ring)(void *arg, uint16_t 
  */
 struct kmes_source *cli_source_open(const struct cli *cli);
 
+/* Closes it; one that is open when the tool exits is closed then. */
+void cli_source_close(struct kmes_source *src);
+
 /* What cli_source_open opens, to open it once more. A wrong name exits 2. */
 const char *cli_source_name(const struct cli *cli);
 

@@ -42,6 +42,21 @@ const char *cli_source_name(const struct cli *cli)
 	return from_env;
 }
 
+/* What is still open when a tool ends at an error leaves nothing behind in the kernel. */
+static struct kmes_source *left_open;
+
+static void close_left(void)
+{
+	kmes_source_close(left_open);
+}
+
+void cli_source_close(struct kmes_source *src)
+{
+	if (src == left_open)
+		left_open = NULL;
+	kmes_source_close(src);
+}
+
 struct kmes_source *cli_source_open(const struct cli *cli)
 {
 	const char *name = cli_source_name(cli);
@@ -59,5 +74,7 @@ struct kmes_source *cli_source_open(const struct cli *cli)
 	}
 	if (!strcmp(name, "auto") && !strcmp(kmes_source_name(src), "sim"))
 		cli_warn("no KMES in this kernel: using the simulator's rings (-S sim)");
+	left_open = src;
+	atexit(close_left);
 	return src;
 }

@@ -157,7 +157,7 @@ void dump_input_close(struct dump_input *in)
 {
 	kmes_capture_close(in->capture);
 	kmes_reader_close(in->reader);
-	kmes_source_close(in->src);
+	cli_source_close(in->src);
 }
 
 int dump_input_next(struct dump_input *in, struct kmes_item *item)

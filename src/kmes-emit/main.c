@@ -148,7 +148,7 @@ static int run(const struct emit_opts *opts, struct cli *cli, struct input *in,
 	cli_stop_catch();
 	r = opts->input ? lines_emit(in, s)
 			: sender_repeat(s, opts->times ? opts->times : 1);
-	kmes_source_close(s->src);
+	cli_source_close(s->src);
 	return r < 0 || s->has_refused ? CLI_FAILED : CLI_DONE;
 }
 

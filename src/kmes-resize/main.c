@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 	status = cli_out_close(&out);
 	if (r < 0 && !cli_stop_signal())
 		cli_error("%s", err.text[0] ? err.text : strerror(-r));
-	kmes_source_close(src);
+	cli_source_close(src);
 	cli_end(&cli);
 	if (cli_stop_signal())
 		cli_die_by_signal(cli_stop_signal());

@@ -148,7 +148,7 @@ static int follow_source(const struct cli *cli, struct kmes_source **src,
 		return 0;
 	}
 	r = stat_sampler_reopen(s, next, cpus, err);
-	kmes_source_close(*src);
+	cli_source_close(*src);
 	*src = next;
 	return r < 0 ? r : 1;
 }
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
 	if (r < 0)
 		cli_error("%s", err.text[0] ? err.text : strerror(-r));
 	stat_sampler_close(&s);
-	kmes_source_close(src);
+	cli_source_close(src);
 	cli_end(&cli);
 	return r < 0 ? CLI_FAILED : status;
 }

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	status = cli_worse(end_status(end), cli_print_close(&printer, &reader_is_gone));
 	tell_end(&opts, end, &command);
 	kmes_reader_close(reader);
-	kmes_source_close(src);
+	cli_source_close(src);
 	wait_options_fini(&opts);
 	cli_end(&cli);
 	if (end == WAIT_END_SIGNAL) {
