@@ -79,6 +79,12 @@ LIB_OBJS := \
 
 # The tracefs source, where libtraceevent is installed.
 TRACEFS_OBJS := \
+	source_tracefs \
+	subbuf \
+	trace_format \
+	trace_instance \
+	trace_ring \
+	trace_select \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait

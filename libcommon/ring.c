@@ -46,7 +46,7 @@ int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu
 	ring->fd = -1;
 	ring->stop_pos = UINT64_MAX;
 	if (src->ops->ring_open)
-		r = src->ops->ring_open(src, cpu, ring, err);
+		r = src->ops->ring_open(src, cpu, ring, options->snapshot, err);
 	else
 		r = kmes_ring_open_mapped(ring, options, err);
 	if (r < 0)

@@ -35,9 +35,12 @@ struct kmes_source_ops {
 	int (*attach)(struct kmes_source *src, uint16_t cpu, struct kmes_mapping *map,
 		      struct kmes_error *err);
 
-	/* For sources without KMES rings: a ring of another make (ring.h) instead. */
+	/*
+	 * For sources without KMES rings: a ring of another make (ring.h) instead, which
+	 * with `snapshot` ends with what is there now. -EINVAL: no ring of this CPU.
+	 */
 	int (*ring_open)(struct kmes_source *src, uint16_t cpu, struct kmes_ring *ring,
-			 struct kmes_error *err);
+			 bool snapshot, struct kmes_error *err);
 
 	int (*emit)(struct kmes_source *src, int cpu, const struct kmes_record *record);
 	int (*emit_batch)(struct kmes_source *src, int cpu,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * trace_instance.h - an instance of the kernel's tracing of our own: its folder under
+ * tracefs, the files in it, and what dead processes left behind; private to the library.
+ *
+ * A buffer can have one consumer only, so each source has an instance, whose name tells
+ * the process: "kmes-PID-STARTTIME", the start time in the kernel's ticks since boot.
+ */
+#ifndef KMES_TRACE_INSTANCE_H
+#define KMES_TRACE_INSTANCE_H
+
+#include "kmes.h"
+
+#define KMES_TRACE_PATH 256
+
+/* Finds where tracefs is mounted; `root` has KMES_TRACE_PATH bytes. 0 or -errno. */
+int kmes_trace_root(char *root, struct kmes_error *err);
+
+/* A file's whole text, terminated, to be freed. 0 or -errno. */
+int kmes_trace_read(const char *folder, const char *name, char **text, size_t *len);
+
+/* Writes one text into a file. 0 or -errno. */
+int kmes_trace_write(const char *folder, const char *name, const char *text);
+
+/*
+ * Removes the instances of processes that are no more; those of running ones, and those
+ * that somebody has open, stay.
+ */
+void kmes_trace_sweep(const char *root);
+
+/* Makes this process's instance; `path` has KMES_TRACE_PATH bytes. 0 or -errno. */
+int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *err);
+
+/* Removes it, once nothing of it is mapped or open. 0 or -errno. */
+int kmes_trace_instance_remove(const char *path);
+
+#endif
