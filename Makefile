@@ -23,10 +23,10 @@ SAN_FLAGS := -fsanitize=thread
 else ifneq ($(SAN),)
 $(error SAN is 'address' or 'thread', not '$(SAN)')
 endif
-# Plain char signed or unsigned: make CHAR=signed, make CHAR=unsigned.
+# The other signedness of char than this machine's: make CHAR=other.
 ifneq ($(CHAR),)
-B := build/$(CHAR)-char
-SAN_FLAGS := -f$(CHAR)-char
+B := build/char
+SAN_FLAGS := $(if $(shell echo | $(CC) -dM -E - | grep CHAR_UNSIGNED),-fsigned-char,-funsigned-char)
 endif
 
 # What the library is made of, libcommon/NAME.c, one a line, by alphabet.
@@ -259,7 +259,8 @@ $(PRELOADS): $(B)/%.so: %.c
 preloads: $(PRELOADS)
 
 progs = $(filter $(B)/tests/$(1)/%,$(TEST_PROGS))
-unit-programs: $(call progs,unit)
+THREADED := $(patsubst %.c,$(B)/%,$(shell grep -l pthread tests/unit/*.c))
+unit-programs: $(if $(filter thread,$(SAN)),$(THREADED),$(call progs,unit))
 stress-programs: $(call progs,stress)
 fuzz-programs: $(call progs,fuzz)
 bench-programs: $(call progs,bench)
@@ -286,9 +287,8 @@ check: deps #: everything below but for bench, stress and fuzz in short (half an
 	$(MAKE2) all preloads unit-programs stress-programs vm-programs
 	$(MAKE2) SAN=address all unit-programs fuzz-programs
 	$(MAKE2) SAN=thread unit-programs stress-programs
-	$(MAKE2) CHAR=signed unit-programs
-	$(MAKE2) CHAR=unsigned unit-programs
-	$(RUN) lint unit unit-asan unit-tsan unit-signed unit-unsigned cli stress stress-tsan \
+	$(MAKE2) CHAR=other unit-programs
+	$(RUN) lint unit unit-asan unit-tsan unit-char cli stress stress-tsan \
 		fuzz model requirements vm
 
 check-unit: all unit-programs #: unit tests
