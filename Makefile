@@ -164,6 +164,7 @@ LIBS_kmes-stat := -lsmartcols
 HAVE = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
 ifeq ($(call HAVE,libtraceevent),yes)
 LIB_OBJS += $(TRACEFS_OBJS)
+OBJS_kmes-stat += trace_stat
 OPT_CFLAGS += $(if $(strip $(TRACEFS_OBJS)),-DKMES_HAVE_TRACEEVENT)
 OPT_CFLAGS += $(shell pkg-config --cflags libtraceevent)
 LIBS += $(shell pkg-config --libs libtraceevent)

@@ -87,8 +87,7 @@ void stat_say_time(struct cli_out *out, uint64_t ns)
 		 (ull)(ns % 1000000000));
 }
 
-/* A type's name as a JSON string. */
-static void say_name(struct cli_out *out, const char *name, size_t len)
+void stat_say_name(struct cli_out *out, const char *name, size_t len)
 {
 	struct kmes_outbuf text;
 
@@ -114,7 +113,7 @@ void stat_json_types(struct cli_out *out, const struct stat_types *types)
 	stat_say(out, ",\"types\":[");
 	for (i = 0; i < types->count; i++) {
 		stat_say(out, "%s{\"type\":", i ? "," : "");
-		say_name(out, sorted[i]->name, sorted[i]->len);
+		stat_say_name(out, sorted[i]->name, sorted[i]->len);
 		stat_say(out, ",\"events\":%llu,\"bytes\":%llu}", (ull)sorted[i]->events,
 			 (ull)sorted[i]->bytes);
 	}

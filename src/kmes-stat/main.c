@@ -7,6 +7,7 @@
 #include "beat.h"
 #include "capture_stat.h"
 #include "stat.h"
+#include "trace_stat.h"
 #include "watch.h"
 
 struct stat_opts {
@@ -198,6 +199,60 @@ static int run_capture(const struct stat_opts *opts, struct cli *cli)
 	return status;
 }
 
+#ifdef KMES_HAVE_TRACEEVENT
+/* A sample of the kernel's trace buffers at each beat. 0 or -errno. */
+static int run_beats(const struct stat_opts *opts, struct trace_stat *s, struct cli *cli,
+		     struct cli_out *out, struct kmes_error *err)
+{
+	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
+	uint64_t done = 0;
+	struct beat beat;
+
+	beat_start(&beat, opts->interval_ns);
+	for (;;) {
+		int r = trace_stat_take(s, cpus, err);
+
+		if (r < 0)
+			return r;
+		if (opts->format == &stat_json)
+			trace_stat_print_json(out, s);
+		else
+			trace_stat_print(out, s);
+		cli_out_flush(out);
+		if (out->error || !opts->interval_ns || ++done == opts->count)
+			return 0;
+		if (!beat_wait(&beat, out))
+			return 0;
+	}
+}
+
+/* kmes-stat -S tracefs. The exit status. */
+static int run_trace(const struct stat_opts *opts, struct cli *cli)
+{
+	struct kmes_error err = { "" };
+	struct trace_stat s;
+	struct cli_out out;
+	int status, r;
+
+	if (opts->watch || opts->types || opts->textfile ||
+	    opts->format == &stat_prometheus)
+		cli_usage_error("-S tracefs goes with -c, -j and INTERVAL alone", NULL);
+	r = trace_stat_open(&s, &err);
+	if (r == 0)
+		r = trace_stat_take(&s, NULL, &err);
+	if (r == 0)
+		cli_check_cpus(cli, trace_stat_has_cpu, &s);
+	cli_out_stdout(&out);
+	if (r == 0)
+		r = run_beats(opts, &s, cli, &out, &err);
+	status = cli_out_close(&out);
+	if (r < 0)
+		cli_error("%s", err.text);
+	trace_stat_close(&s);
+	return r < 0 ? CLI_FAILED : status;
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	struct stat_opts opts = { 0 };
@@ -217,6 +272,13 @@ int main(int argc, char **argv)
 		cli_end(&cli);
 		return status;
 	}
+#ifdef KMES_HAVE_TRACEEVENT
+	if (trace_stat_is_source(cli_source_name(&cli))) {
+		status = run_trace(&opts, &cli);
+		cli_end(&cli);
+		return status;
+	}
+#endif
 	src = cli_source_open(&cli);
 	r = stat_sampler_open(&s, src, NULL, opts.types || opts.watch, &err);
 	if (r == 0)

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * trace_stat.c - the figures of the kernel's trace buffers, from the files beside them.
+ *
+ * A buffer has one reader, which may be another program, so nothing is mapped here: the
+ * kernel writes the same counts into per_cpu/cpuN/stats.
+ */
+#include "trace_stat.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "stat.h"
+#include "trace_instance.h"
+
+/* Each sub-buffer has a time stamp and a commit word in front. */
+#define SUBBUF_HEADER 16
+
+bool trace_stat_is_source(const char *name)
+{
+	return strcspn(name, ":") == 7 && !memcmp(name, "tracefs", 7);
+}
+
+int trace_stat_open(struct trace_stat *s, struct kmes_error *err)
+{
+	_Static_assert(sizeof(s->root) == KMES_TRACE_PATH, "room for the path");
+	memset(s, 0, sizeof(*s));
+	return kmes_trace_root(s->root, err);
+}
+
+static void clear(struct trace_stat *s)
+{
+	while (s->count)
+		free(s->rows[--s->count].buffer);
+}
+
+void trace_stat_close(struct trace_stat *s)
+{
+	clear(s);
+	free(s->rows);
+	s->rows = NULL;
+}
+
+/* ---- reading ---- */
+
+static struct trace_stat_row *add_row(struct trace_stat *s, const char *buffer,
+				      unsigned int cpu)
+{
+	struct trace_stat_row *row;
+
+	if (s->count == s->room) {
+		size_t room = s->room ? 2 * s->room : 64;
+		void *more = realloc(s->rows, room * sizeof(*s->rows));
+
+		if (!more)
+			cli_no_memory();
+		s->rows = more;
+		s->room = room;
+	}
+	row = &s->rows[s->count++];
+	memset(row, 0, sizeof(*row));
+	row->cpu = cpu;
+	row->buffer = strdup(buffer);
+	if (!row->buffer)
+		cli_no_memory();
+	return row;
+}
+
+/* The number behind `key` in lines of "key: number". */
+static uint64_t find_count(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (; text && *text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (!strncmp(text, key, len))
+			return strtoull(text + len, NULL, 10);
+	}
+	return 0;
+}
+
+/* The first number of a file, or -errno. */
+static int64_t read_number(const char *folder, const char *name)
+{
+	int64_t number;
+	char *text;
+	size_t len;
+	int r = kmes_trace_read(folder, name, &text, &len);
+
+	if (r < 0)
+		return r;
+	number = (int64_t)strtoull(text, NULL, 10);
+	free(text);
+	return number;
+}
+
+static int read_cpu(struct trace_stat *s, const char *folder, const char *buffer,
+		    unsigned int cpu, int64_t subbuf_kb)
+{
+	struct trace_stat_row *row;
+	char name[64], *text;
+	int64_t size_kb;
+	size_t len;
+	int r;
+
+	snprintf(name, sizeof(name), "per_cpu/cpu%u/stats", cpu);
+	r = kmes_trace_read(folder, name, &text, &len);
+	if (r < 0)
+		return r;
+	row = add_row(s, buffer, cpu);
+	row->entries = find_count(text, "entries: ");
+	row->overrun = find_count(text, "overrun: ");
+	row->read = find_count(text, "read events: ");
+	free(text);
+	snprintf(name, sizeof(name), "per_cpu/cpu%u/buffer_size_kb", cpu);
+	size_kb = read_number(folder, name);
+	if (size_kb < 0)
+		return (int)size_kb;
+	/* As many as hold so much, and the reader's one. */
+	row->subbuf_bytes = (uint64_t)subbuf_kb * 1024;
+	row->subbufs = ((uint64_t)size_kb * 1024 + row->subbuf_bytes - SUBBUF_HEADER -
+			1) / (row->subbuf_bytes - SUBBUF_HEADER) +
+		       1;
+	return 0;
+}
+
+static int read_buffer(struct trace_stat *s, const char *folder, const char *buffer,
+		       const struct kmes_cpus *cpus)
+{
+	/* Before Linux 6.8 a sub-buffer was always a page. */
+	int64_t subbuf_kb = read_number(folder, "buffer_subbuf_size_kb");
+	char path[2 * KMES_TRACE_PATH];
+	unsigned int cpu, left = 0;
+	struct dirent *entry;
+	int r = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/per_cpu", folder);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir)) != NULL)
+		if (sscanf(entry->d_name, "cpu%u", &cpu) == 1 && cpu < 65536 &&
+		    cpu >= left)
+			left = cpu + 1;
+	closedir(dir);
+	for (cpu = 0; r == 0 && cpu < left; cpu++)
+		if (!cpus || kmes_cpus_has(cpus, (uint16_t)cpu))
+			r = read_cpu(s, folder, buffer, cpu,
+				     subbuf_kb > 0 ? subbuf_kb : 4);
+	return r;
+}
+
+static int is_instance(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int read_instances(struct trace_stat *s, const struct kmes_cpus *cpus)
+{
+	char path[KMES_TRACE_PATH + 16], folder[2 * KMES_TRACE_PATH];
+	struct dirent **names;
+	int i, n, r = 0;
+
+	snprintf(path, sizeof(path), "%s/instances", s->root);
+	n = scandir(path, &names, is_instance, alphasort);
+	if (n < 0)
+		return -errno;
+	for (i = 0; i < n; i++) {
+		size_t len = (size_t)snprintf(folder, sizeof(folder), "%s/%s", path,
+					      names[i]->d_name);
+
+		if (r == 0 && len < sizeof(folder))
+			r = read_buffer(s, folder, names[i]->d_name, cpus);
+		/* An instance may be removed while we look. */
+		if (r == -ENOENT || r == -ENODEV)
+			r = 0;
+		free(names[i]);
+	}
+	free(names);
+	return r;
+}
+
+int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
+		    struct kmes_error *err)
+{
+	struct timespec now;
+	int r;
+
+	clear(s);
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	r = read_buffer(s, s->root, "/", cpus);
+	if (r == 0)
+		r = read_instances(s, cpus);
+	if (r < 0)
+		return kmes_error_set(err, r, "tracefs: %s: %s%s", s->root, strerror(-r),
+				      r == -EACCES ? " (needs root)" : "");
+	return 0;
+}
+
+bool trace_stat_has_cpu(void *arg, uint16_t cpu)
+{
+	const struct trace_stat *s = arg;
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		if (s->rows[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+/* ---- printing ---- */
+
+void trace_stat_print(struct cli_out *out, const struct trace_stat *s)
+{
+	size_t i;
+
+	stat_say(out, "%-28s %4s %12s %12s %12s %8s %7s\n", "BUFFER", "CPU", "ENTRIES",
+		 "OVERRUN", "READ", "SUBBUFS", "SIZE");
+	for (i = 0; i < s->count; i++) {
+		const struct trace_stat_row *row = &s->rows[i];
+		char name[1024];
+
+		cli_escape(name, sizeof(name), row->buffer, strlen(row->buffer));
+		stat_say(out,
+			 "%-28s %4u %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %8" PRIu64
+			 " %7" PRIu64 "\n",
+			 name, row->cpu, row->entries, row->overrun, row->read,
+			 row->subbufs, row->subbuf_bytes);
+	}
+}
+
+void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s)
+{
+	size_t i;
+
+	stat_say(out, "{\"time\":\"");
+	stat_say_time(out, s->time_ns);
+	stat_say(out, "\",\"source\":\"tracefs\",\"rings\":[");
+	for (i = 0; i < s->count; i++) {
+		const struct trace_stat_row *row = &s->rows[i];
+
+		stat_say(out, "%s{\"buffer\":", i ? "," : "");
+		stat_say_name(out, row->buffer, strlen(row->buffer));
+		stat_say(out,
+			 ",\"cpu\":%u,\"entries\":%" PRIu64 ",\"overrun\":%" PRIu64
+			 ",\"read\":%" PRIu64 ",\"subbufs\":%" PRIu64
+			 ",\"subbuf_bytes\":%" PRIu64 "}",
+			 row->cpu, row->entries, row->overrun, row->read, row->subbufs,
+			 row->subbuf_bytes);
+	}
+	stat_say(out, "]}\n");
+}

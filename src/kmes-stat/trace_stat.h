@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * trace_stat.h - what the kernel tells of its trace buffers, which are looked at only.
+ */
+#ifndef STAT_TRACE_STAT_H
+#define STAT_TRACE_STAT_H
+
+#include <stdbool.h>
+
+#include "cli.h"
+
+/* One CPU's part of a buffer. */
+struct trace_stat_row {
+	char *buffer; /* the instance's name, "/" for the one that is always there */
+	unsigned int cpu;
+	uint64_t entries, overrun, read; /* records there, overwritten, read */
+	uint64_t subbufs, subbuf_bytes;
+};
+
+struct trace_stat {
+	char root[256];
+	uint64_t time_ns; /* CLOCK_REALTIME */
+	struct trace_stat_row *rows;
+	size_t count, room;
+};
+
+/* Is it the source whose buffers these are? */
+bool trace_stat_is_source(const char *name);
+
+/* Finds tracefs. 0 or -errno with a sentence. */
+int trace_stat_open(struct trace_stat *s, struct kmes_error *err);
+void trace_stat_close(struct trace_stat *s);
+
+/* Reads the figures of all buffers, of `cpus` (NULL: all). 0 or -errno with a sentence. */
+int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
+		    struct kmes_error *err);
+
+void trace_stat_print(struct cli_out *out, const struct trace_stat *s);
+void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s);
+
+/* For cli_check_cpus: `arg` is a struct trace_stat. */
+bool trace_stat_has_cpu(void *arg, uint16_t cpu);
+
+#endif
