@@ -23,6 +23,24 @@ static int alive(struct kmes_source *src)
 	return !kmes_load_relaxed(&to_testsource(src)->ended);
 }
 
+static void give_mapping(struct testsource *ts, struct testring *ring,
+			 struct kmes_mapping *map)
+{
+	uint64_t told = ring->w.capacity;
+
+	if (ts->fixed_capacity) {
+		ring->w.capacity = ts->fixed_capacity;
+		testring_map(ring, map);
+		ring->w.capacity = told;
+		map->view.capacity = told;
+	} else if (ts->shares_mapping) {
+		map->view = testring_view(ring);
+		map->need_wake = &ring->consumer->need_wake;
+	} else {
+		testring_map(ring, map);
+	}
+}
+
 static int attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping *map,
 		  struct kmes_error *err)
 {
@@ -33,14 +51,8 @@ static int attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping *ma
 	ts->attaches++;
 	ring = cpu < ts->slots ? ts->rings[cpu] : NULL;
 	if (ring && alive(src)) {
-		uint64_t told = ring->w.capacity;
-
-		if (ts->fixed_capacity)
-			ring->w.capacity = ts->fixed_capacity;
-		testring_map(ring, map);
+		give_mapping(ts, ring, map);
 		map->cpu = cpu;
-		ring->w.capacity = told;
-		map->view.capacity = told;
 		if (ts->tells_birth)
 			map->generation = ring->w.generation;
 	}
@@ -76,6 +88,9 @@ struct testsource *testsource_new(int slot_count, uint64_t capacity)
 	ts->src.ops = &test_ops;
 	ts->src.fd = -1;
 	ts->slots = slot_count;
+#ifdef KMES_TSAN
+	ts->shares_mapping = true;
+#endif
 	pthread_mutex_init(&ts->lock, NULL);
 	for (int i = 0; capacity && i < slot_count; i++)
 		ts->rings[i] = testring_new(capacity, (uint16_t)i, 1);
@@ -86,6 +101,8 @@ void testsource_free(struct testsource *ts)
 {
 	for (int i = 0; i < ts->slots; i++)
 		testring_free(ts->rings[i]);
+	for (int i = 0; i < ts->retired_count; i++)
+		testring_free(ts->retired[i]);
 	pthread_mutex_destroy(&ts->lock);
 	free(ts);
 }
@@ -99,7 +116,10 @@ void testsource_resize(struct testsource *ts, uint16_t cpu, uint64_t capacity)
 	ts->rings[cpu] = next;
 	pthread_mutex_unlock(&ts->lock);
 	testring_retire(old, next);
-	testring_free(old);
+	if (ts->shares_mapping && ts->retired_count < TESTSOURCE_SLOTS)
+		ts->retired[ts->retired_count++] = old;
+	else
+		testring_free(old);
 }
 
 static void append(struct testlog *log, const char *text)

@@ -23,6 +23,13 @@ struct testsource {
 	struct testring *rings[TESTSOURCE_SLOTS]; /* NULL: a hole */
 	bool tells_birth; /* attaching tells the birth generation */
 	bool ended;
+	/*
+	 * Readers get the writer's own mapping: ThreadSanitizer, which goes by addresses,
+	 * sees both sides then. So it is in its builds.
+	 */
+	bool shares_mapping;
+	struct testring *retired[TESTSOURCE_SLOTS]; /* kept for those readers */
+	int retired_count;
 	uint64_t fixed_capacity; /* what is really mapped, if not 0 */
 	uint32_t attaches;
 	/* Called when a mapping is made and before anybody looks at it. */

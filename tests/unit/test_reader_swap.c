@@ -242,6 +242,7 @@ static void swap_a_hundred_times_leaves_no_descriptor_behind(void **state)
 
 	(void)state;
 	begin(2, K64);
+	ts->shares_mapping = false;
 	start(KMES_ORDER_TIME, false, false);
 	before = dup(0);
 	close(before);
