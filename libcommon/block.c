@@ -4,16 +4,25 @@
 #include "block.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #define THREADS_MAX 16
+/* Blocks that may be on their way, 16 MiB: so far compressing may fall behind for a while. */
+#define JOBS_MAX 32
+/* A pipe that takes nothing is asked after so often, and so long when we are to stop. */
+#define POLL_MS 100
+#define STOP_PATIENCE_NS 1000000000ull
 
 enum job_state {
 	JOB_FREE,
@@ -30,6 +39,7 @@ struct job {
 
 struct kmes_block_sink {
 	int fd;
+	bool is_file; /* else writing may have to wait for who reads */
 	struct kmes_capture_options options;
 
 	pthread_mutex_t lock; /* of everything below */
@@ -47,6 +57,47 @@ struct kmes_block_sink {
 	unsigned int thread_count;
 };
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Waits until a pipe takes a piece without blocking, and says how long a piece that is;
+ * -ETIMEDOUT when it takes none and we are to stop.
+ */
+static ssize_t wait_for_room(const struct kmes_block_sink *s, size_t len)
+{
+	struct pollfd fd = { .fd = s->fd, .events = POLLOUT };
+	uint64_t since_ns = 0;
+
+	if (s->is_file)
+		return (ssize_t)len;
+	while (poll(&fd, 1, POLL_MS) <= 0) {
+		if (!s->options.is_stopping || !s->options.is_stopping(s->options.arg))
+			continue;
+		if (!since_ns)
+			since_ns = now_ns();
+		if (now_ns() - since_ns >= STOP_PATIENCE_NS)
+			return -ETIMEDOUT;
+	}
+	return (ssize_t)(len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* After an error of write(2): 0 to try again, or -errno. */
+static int judge_error(const struct kmes_block_sink *s, int error)
+{
+	if (error == EINTR || error == EAGAIN)
+		return 0;
+	if ((error == ENOSPC || error == EDQUOT) && s->options.make_space &&
+	    s->options.make_space(s->options.arg) > 0)
+		return 0;
+	return error == ECONNRESET ? -EPIPE : -error;
+}
+
 /*
  * Writes all of it: 0 or -errno, `*done` bytes having gone out. Nobody else writes
  * meanwhile: the lock, or the turn, is the caller's.
@@ -56,16 +107,17 @@ static int write_all(struct kmes_block_sink *s, const uint8_t *data, size_t len,
 {
 	*done = 0;
 	while (*done < len) {
-		ssize_t n = write(s->fd, data + *done, len - *done);
+		ssize_t n = wait_for_room(s, len - *done);
+		int r;
 
-		if (n > 0) {
+		if (n < 0)
+			return (int)n;
+		n = write(s->fd, data + *done, (size_t)n);
+		if (n > 0)
 			*done += (size_t)n;
-		} else if (n < 0 && errno == ENOSPC && s->options.make_space &&
-			   s->options.make_space(s->options.arg) > 0) {
-			continue;
-		} else if (n < 0 && errno != EINTR) {
-			return -errno;
-		}
+		r = n < 0 ? judge_error(s, errno) : 0;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -92,6 +144,17 @@ static uint64_t count_events(const uint8_t *data, size_t len)
 		at += h.event_size;
 	}
 	return events;
+}
+
+/* Frees a block for the next; one that grew for a huge event gives its memory back. */
+static void release(struct job *job)
+{
+	if (job->block.room > KMES_BLOCK_SIZE) {
+		free(job->block.data);
+		job->block.data = NULL;
+	}
+	job->block.used = 0;
+	job->state = JOB_FREE;
 }
 
 static void note_written(struct kmes_block_sink *s, int r, size_t bytes, uint64_t events)
@@ -161,8 +224,7 @@ static void write_in_turn(struct kmes_block_sink *s, struct job *job, int packed
 	/* Half a member is worth nothing that could be promised. */
 	note_written(s, r, done, r ? 0 : count_events(job->block.data, job->block.used));
 	s->write_turn++;
-	job->block.used = 0;
-	job->state = JOB_FREE;
+	release(job);
 	pthread_cond_broadcast(&s->changed);
 }
 
@@ -230,7 +292,7 @@ int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
 {
 	unsigned int threads = options->gzip_level ? thread_count() : 0;
 	struct kmes_block_sink *s = calloc(1, sizeof(*s));
-	unsigned int i;
+	struct stat st;
 	int r = 0;
 
 	if (!s) {
@@ -238,20 +300,15 @@ int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
 		return -ENOMEM;
 	}
 	s->fd = fd;
+	s->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 	s->options = *options;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	/* Plain: one block, which the caller writes. Else enough to keep all threads busy. */
-	s->job_count = threads ? 2 * threads + 2 : 1;
+	/* Plain: one block, which the caller writes. */
+	s->job_count = threads ? JOBS_MAX : 1;
 	s->jobs = calloc(s->job_count, sizeof(*s->jobs));
 	if (!s->jobs)
 		r = -ENOMEM;
-	for (i = 0; r == 0 && i < s->job_count; i++) {
-		s->jobs[i].block.room = KMES_BLOCK_SIZE;
-		s->jobs[i].block.data = malloc(KMES_BLOCK_SIZE);
-		if (!s->jobs[i].block.data)
-			r = -ENOMEM;
-	}
 	if (r == 0 && threads)
 		r = start_threads(s, threads);
 	if (r < 0) {
@@ -262,28 +319,48 @@ int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
 	return 0;
 }
 
+/* A free block, rather one that has memory already. */
 static struct job *find_free(struct kmes_block_sink *s)
 {
+	struct job *found = NULL;
 	unsigned int i;
 
 	for (i = 0; i < s->job_count; i++)
-		if (s->jobs[i].state == JOB_FREE)
-			return &s->jobs[i];
-	return NULL;
+		if (s->jobs[i].state == JOB_FREE && (!found || s->jobs[i].block.data)) {
+			found = &s->jobs[i];
+			if (found->block.data)
+				break;
+		}
+	return found;
 }
 
-struct kmes_block *kmes_block_get(struct kmes_block_sink *s)
+static struct job *wait_for_free(struct kmes_block_sink *s)
 {
+	struct job *job;
+
 	pthread_mutex_lock(&s->lock);
-	while (!s->filling) {
-		s->filling = find_free(s);
-		if (s->filling)
-			s->filling->state = JOB_FILLING;
-		else
-			pthread_cond_wait(&s->changed, &s->lock);
-	}
+	while (!(job = find_free(s)))
+		pthread_cond_wait(&s->changed, &s->lock);
+	job->state = JOB_FILLING;
 	pthread_mutex_unlock(&s->lock);
-	return &s->filling->block;
+	return job;
+}
+
+struct kmes_block *kmes_block_get(struct kmes_block_sink *s, size_t len)
+{
+	struct kmes_block *block;
+
+	if (!s->filling)
+		s->filling = wait_for_free(s);
+	block = &s->filling->block;
+	if (len < KMES_BLOCK_SIZE)
+		len = KMES_BLOCK_SIZE;
+	if (!block->data || block->room < len) {
+		free(block->data);
+		block->data = malloc(len);
+		block->room = len;
+	}
+	return block->data ? block : NULL;
 }
 
 /* The caller's own thread writes. */
@@ -295,8 +372,7 @@ static void put_plain(struct kmes_block_sink *s, struct job *job)
 	if (!r)
 		r = write_all(s, job->block.data, job->block.used, &done);
 	note_written(s, r, done, count_events(job->block.data, done));
-	job->block.used = 0;
-	job->state = JOB_FREE;
+	release(job);
 }
 
 int kmes_block_put(struct kmes_block_sink *s)
@@ -350,20 +426,22 @@ uint64_t kmes_block_safe_events(struct kmes_block_sink *s)
 	return events;
 }
 
-/* A pipe cannot be synced, and need not be. */
-static int sync_and_close(int fd)
+/* A pipe cannot be synced, and need not be. `is_lost`: nobody knows what the disk has. */
+static int sync_and_close(int fd, bool *is_lost)
 {
 	int r = 0;
 
 	if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
 		r = -errno;
-	if (close(fd) < 0 && r == 0)
+	*is_lost = r < 0;
+	if (close(fd) < 0 && errno != EINTR && r == 0)
 		r = -errno;
 	return r;
 }
 
 int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 {
+	bool is_lost;
 	unsigned int i;
 	int r;
 
@@ -373,7 +451,9 @@ int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 	pthread_mutex_unlock(&s->lock);
 	for (i = 0; i < s->thread_count; i++)
 		pthread_join(s->threads[i], NULL);
-	r = sync_and_close(s->fd);
+	r = sync_and_close(s->fd, &is_lost);
+	if (is_lost)
+		s->safe_events = 0;
 	if (s->error)
 		r = s->error;
 	if (safe_events)

@@ -29,10 +29,13 @@ struct kmes_block_sink;
 int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
 			const struct kmes_capture_options *options);
 
-/* The block to fill, empty; waits while all are on their way. */
-struct kmes_block *kmes_block_get(struct kmes_block_sink *s);
+/*
+ * The block to fill, empty, with room for `len` bytes at least; waits while all are on
+ * their way. NULL: no memory.
+ */
+struct kmes_block *kmes_block_get(struct kmes_block_sink *s, size_t len);
 
-/* Hands over the block of the last kmes_block_get. 0 or the first -errno. */
+/* Hands over the block of the last kmes_block_get, if any. 0 or the first -errno. */
 int kmes_block_put(struct kmes_block_sink *s);
 
 /* The first -errno that writing met, or 0. */

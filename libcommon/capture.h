@@ -50,6 +50,11 @@ struct kmes_capture_options {
 	 * writing is tried again. NULL: never. Called from any thread, one at a time.
 	 */
 	int (*make_space)(void *arg);
+	/*
+	 * Asked while a pipe takes nothing: true when the program is to end, so that it is
+	 * given up a second later (-ETIMEDOUT). NULL: never. Called from any thread.
+	 */
+	bool (*is_stopping)(void *arg);
 	void *arg;
 };
 
@@ -60,6 +65,10 @@ struct kmes_capture_options {
 int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
 		       const struct kmes_capture_info *info,
 		       const struct kmes_capture_options *options);
+
+/* Another header, as what follows is from elsewhere. 0 or -errno, as below. */
+int kmes_capture_add_header(struct kmes_capture_writer *w,
+			    const struct kmes_capture_info *info);
 
 /*
  * Adds an event or a loss. May wait for the disk, or for a compressor that is behind by
@@ -83,7 +92,7 @@ uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w);
 
 /*
  * Writes the end, waits for all of it, fdatasync(2)s and closes; `*safe_events` (NULL: not
- * wanted) as above. Frees the writer. 0 or the first -errno.
+ * wanted) as above, but none when the disk could not take them. Frees the writer. 0 or the first -errno.
  */
 int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events);
 
@@ -93,17 +102,24 @@ struct kmes_capture_reader;
 
 /*
  * Reads a capture, plain or gzip, from `fd`, which belongs to the reader from now on, also
- * on failure. `follow`: its end is only where it has grown to so far. 0 or -errno.
+ * on failure. `follow`: a file's end is only where it has grown to so far. 0 or -errno.
  */
 int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
 void kmes_capture_close(struct kmes_capture_reader *r);
 
 /*
- * The next event or loss: 1; 0: nothing now (followed, or a signal came); -ENODATA: a
- * complete end; another -errno: all whole events before it were handed out, and
- * kmes_capture_error has a sentence without the file's name. Blocks as read(2) does.
+ * The next event or loss: 1; 0: nothing now, or so much of no interest that the caller
+ * may want to look at its signals; -ENODATA: a complete end; another -errno: all whole
+ * events before it were handed out, and kmes_capture_error has a sentence without the
+ * file's name. Never waits for who writes.
  */
 int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item);
+
+/*
+ * After a 0: sleeps until there may be more, at most `timeout_ms`. Returns true when
+ * `watch_fd` (-1: none) has an error or hung up.
+ */
+bool kmes_capture_wait(const struct kmes_capture_reader *r, int timeout_ms, int watch_fd);
 const char *kmes_capture_error(const struct kmes_capture_reader *r);
 
 /* What is odd but no error, such as bytes behind the last member; "" if nothing is. */

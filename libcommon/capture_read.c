@@ -9,12 +9,17 @@
 #include "kmes_msgpack.h"
 
 #define START_ROOM (256u << 10)
+/* A ring holds no event that is longer than half of it. */
+#define EVENT_MAX (KMES_CAPACITY_MAX / 2)
+/* So many records of no interest, and the caller may look at its signals. */
+#define PASSED_MAX 10000
 
 struct kmes_capture_reader {
 	struct kmes_inflate *in;
 	bool follow;
 	bool has_header;
 	bool has_ended; /* since the header read last */
+	bool is_busy;	/* the last 0 did not mean that there is nothing */
 	struct kmes_capture_info info;
 	uint64_t events; /* since that header */
 	uint64_t at;	 /* place of buf[off] among the bytes read */
@@ -105,8 +110,8 @@ static int fill(struct kmes_capture_reader *r)
 		return kmes_error_set(&r->err, -EBADMSG,
 				      "damaged gzip data after byte %llu",
 				      (unsigned long long)(r->at + r->len));
-	if (n == -EINTR)
-		return -EINTR;
+	if (n == -EINTR || n == -EAGAIN)
+		return (int)n;
 	if (n < 0)
 		return kmes_error_set(&r->err, (int)n, "cannot read: %s",
 				      strerror((int)-n));
@@ -182,10 +187,12 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	return 0;
 }
 
-/* What stands at hand: 1 an item, 0 more bytes are needed, or -errno. */
+/* What stands at hand: 1 an item, 0 more bytes are needed, or -errno (-EINTR: enough). */
 static int parse(struct kmes_capture_reader *r, struct kmes_item *item)
 {
-	for (;;) {
+	unsigned int passed = 0;
+
+	while (passed++ < PASSED_MAX) {
 		const uint8_t *at = r->buf + r->off;
 		size_t len = r->len - r->off;
 		size_t magic = len < 8 ? len : 8;
@@ -203,7 +210,7 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item)
 		}
 		if (!r->has_header)
 			return kmes_error_set(&r->err, -EPROTO, "not a KMES capture");
-		rc = kmes_event_parse(&r->event, at, len, KMES_CAPACITY_MAX);
+		rc = kmes_event_parse(&r->event, at, len, EVENT_MAX);
 		if (rc < 0)
 			return kmes_error_set(&r->err, -EBADMSG,
 					      "not an event at byte %llu",
@@ -222,6 +229,7 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item)
 		if (rc)
 			return rc;
 	}
+	return -EINTR;
 }
 
 /* Why there is no more. */
@@ -230,30 +238,42 @@ static int judge_end(struct kmes_capture_reader *r)
 	if (r->off == r->len && !r->has_header && !kmes_inflate_is_cut(r->in))
 		return kmes_error_set(&r->err, -EPROTO,
 				      "not a KMES capture: it is empty");
-	if (r->off < r->len || kmes_inflate_is_cut(r->in))
+	/* Cut between two events, too: the end record is what goes on. */
+	if (r->off < r->len || kmes_inflate_is_cut(r->in) || !r->has_ended)
 		return kmes_error_set(
 			&r->err, -EPIPE,
 			"ends in the middle of an event (still being written?)");
-	if (!r->has_ended)
-		return kmes_error_set(
-			&r->err, -EPIPE,
-			"ends without its end record (still being written?)");
 	return -ENODATA;
+}
+
+/* The end of a file that is followed: 0, or -errno when it cannot grow on from here. */
+static int judge_growth(struct kmes_capture_reader *r)
+{
+	if (!kmes_inflate_has_shrunk(r->in))
+		return 0;
+	return kmes_error_set(&r->err, -ESTALE, "was cut or begun anew while followed");
 }
 
 int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
 {
-	for (;;) {
-		int rc = parse(r, item);
+	int rc;
 
-		if (rc)
-			return rc;
-		rc = fill(r);
-		if (rc == -EINTR)
-			return 0;
-		if (rc < 0)
-			return rc;
+	do {
+		rc = parse(r, item);
 		if (rc == 0)
-			return r->follow ? 0 : judge_end(r);
-	}
+			rc = fill(r);
+		else if (rc != -EINTR)
+			return rc;
+	} while (rc > 0);
+	r->is_busy = rc == -EINTR;
+	if (rc == -EINTR || rc == -EAGAIN)
+		return 0;
+	if (rc < 0)
+		return rc;
+	return r->follow && kmes_inflate_can_grow(r->in) ? judge_growth(r) : judge_end(r);
+}
+
+bool kmes_capture_wait(const struct kmes_capture_reader *r, int timeout_ms, int watch_fd)
+{
+	return kmes_inflate_wait(r->in, r->is_busy ? 0 : timeout_ms, watch_fd);
 }

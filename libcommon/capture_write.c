@@ -14,6 +14,7 @@ struct kmes_capture_writer {
 	uint64_t events;	  /* since the header */
 	uint64_t bytes;		  /* added */
 	bool is_packed;
+	int error; /* the first -errno */
 };
 
 /* Sends the block on its way. 0 or the first -errno. */
@@ -28,25 +29,27 @@ static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
 {
 	int r = 0;
 
-	if (w->block && w->block->used && w->block->used + len > w->block->room)
+	if (w->error)
+		return w->error;
+	if (w->block && len > w->block->room - w->block->used)
 		r = put_block(w);
-	if (!w->block)
-		w->block = kmes_block_get(w->sink);
-	if (len > w->block->room) {
-		uint8_t *data = realloc(w->block->data, len);
-
-		if (!data)
-			return -ENOMEM;
-		w->block->data = data;
-		w->block->room = len;
+	if (r == 0 && !w->block) {
+		w->block = kmes_block_get(w->sink, len);
+		if (!w->block)
+			r = -ENOMEM;
+	}
+	if (r < 0) {
+		w->error = r;
+		return r;
 	}
 	*at = w->block->data + w->block->used;
 	w->block->used += len;
 	w->bytes += len;
-	return r;
+	return 0;
 }
 
-static int add_header(struct kmes_capture_writer *w, const struct kmes_capture_info *info)
+int kmes_capture_add_header(struct kmes_capture_writer *w,
+			    const struct kmes_capture_info *info)
 {
 	const uint32_t version = KMES_CAPTURE_VERSION;
 	uint8_t *h;
@@ -61,6 +64,7 @@ static int add_header(struct kmes_capture_writer *w, const struct kmes_capture_i
 	memcpy(h + 32, info->boot_id, 16);
 	memcpy(h + 48, &info->start_ns, sizeof(info->start_ns));
 	memcpy(h + 56, &info->slots, sizeof(info->slots));
+	w->events = 0;
 	return 0;
 }
 
@@ -80,7 +84,7 @@ int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
 	}
 	w->sink = sink;
 	w->is_packed = options->gzip_level != 0;
-	r = add_header(w, info);
+	r = kmes_capture_add_header(w, info);
 	if (r < 0) {
 		kmes_capture_end(w, NULL);
 		return r;
@@ -166,11 +170,15 @@ uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w)
 
 int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
 {
-	int r = add_end(w), closed;
+	int r, closed, error = w->error;
 
+	/* What was added before memory ran out is whole, and shall end so. */
+	if (error == -ENOMEM)
+		w->error = 0;
+	r = add_end(w);
 	if (r == 0)
 		r = kmes_capture_push(w);
 	closed = kmes_block_sink_close(w->sink, safe_events);
 	free(w);
-	return r < 0 ? r : closed;
+	return error ? error : r < 0 ? r : closed;
 }

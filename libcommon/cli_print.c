@@ -4,13 +4,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Whether a pipe, or what else there is, takes `len` bytes without waiting. */
+static bool takes_at_once(int fd, size_t len)
+{
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+
+	return len <= PIPE_BUF && poll(&out, 1, 0) > 0;
+}
+
 /* Sends what the format has written so far; the memory is free again. */
 static void send(struct cli_printer *p)
 {
+	if (p->before_wait && !takes_at_once(p->out.fd, p->buf.len))
+		p->before_wait(p->before_wait_arg);
 	p->out.used = p->buf.len;
 	cli_out_flush(&p->out);
 	p->buf.len = 0;
@@ -37,6 +49,12 @@ static void read_boot_id(struct cli_printer *p)
 void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16])
 {
 	memcpy(p->boot_id, id, sizeof(p->boot_id));
+}
+
+void cli_print_before_wait(struct cli_printer *p, void (*before)(void *arg), void *arg)
+{
+	p->before_wait = before;
+	p->before_wait_arg = arg;
 }
 
 void cli_print_open(struct cli_printer *p, const struct cli_print_options *options)

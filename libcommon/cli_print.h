@@ -17,6 +17,8 @@ struct cli_printer {
 	struct kmes_formatter formatter;
 	bool line_buffered;
 	uint8_t boot_id[16];
+	void (*before_wait)(void *arg);
+	void *before_wait_arg;
 };
 
 struct cli_print_options {
@@ -36,6 +38,9 @@ void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16]);
 
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event);
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss);
+
+/* `before(arg)` is called before each write that may have to wait for who reads. */
+void cli_print_before_wait(struct cli_printer *p, void (*before)(void *arg), void *arg);
 
 /* A line that is neither, whole and with its newline; at most KMES_OUT_PIECE bytes. */
 void cli_print_line(struct cli_printer *p, const char *line, size_t len);

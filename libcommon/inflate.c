@@ -4,11 +4,17 @@
 #include "inflate.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+
+/* So often nothing but empty members or junk, and the caller may look at its signals. */
+#define ROUNDS_MAX 1000
+/* A file that grows says nothing: it is looked at this often. */
+#define GROW_MS 50
 
 enum mode {
 	MODE_START, /* nothing known yet */
@@ -21,6 +27,10 @@ enum mode {
 struct kmes_inflate {
 	int fd;
 	enum mode mode;
+	bool is_file;	/* else reading may have to wait */
+	bool is_broken; /* what was sound has been handed out */
+	bool is_full;	/* the last output was; the stream may hold more of it */
+	uint64_t pos;	/* bytes read of the file */
 	z_stream z;
 	size_t start, len; /* unread input is buf[start..len) */
 	uint8_t buf[128 << 10];
@@ -29,6 +39,7 @@ struct kmes_inflate {
 int kmes_inflate_new(struct kmes_inflate **out, int fd)
 {
 	struct kmes_inflate *in = calloc(1, sizeof(*in));
+	struct stat st;
 
 	if (!in || inflateInit2(&in->z, 15 + 16) != Z_OK) {
 		free(in);
@@ -36,6 +47,7 @@ int kmes_inflate_new(struct kmes_inflate **out, int fd)
 		return -ENOMEM;
 	}
 	in->fd = fd;
+	in->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 	*out = in;
 	return 0;
 }
@@ -49,6 +61,37 @@ void kmes_inflate_free(struct kmes_inflate *in)
 	free(in);
 }
 
+bool kmes_inflate_can_grow(const struct kmes_inflate *in)
+{
+	return in->is_file;
+}
+
+bool kmes_inflate_has_shrunk(const struct kmes_inflate *in)
+{
+	struct stat st;
+
+	return in->is_file && fstat(in->fd, &st) == 0 && (uint64_t)st.st_size < in->pos;
+}
+
+bool kmes_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd)
+{
+	struct pollfd fds[] = {
+		{ .fd = watch_fd },
+		{ .fd = in->is_file ? -1 : in->fd, .events = POLLIN },
+	};
+
+	if (in->is_file && timeout_ms > GROW_MS)
+		timeout_ms = GROW_MS;
+	return poll(fds, 2, timeout_ms) > 0 && fds[0].revents;
+}
+
+static bool has_input(const struct kmes_inflate *in)
+{
+	struct pollfd fd = { .fd = in->fd, .events = POLLIN };
+
+	return in->is_file || poll(&fd, 1, 0) > 0;
+}
+
 /* More input behind what is there: bytes, 0 at the end, -errno. */
 static int64_t more_input(struct kmes_inflate *in)
 {
@@ -59,10 +102,13 @@ static int64_t more_input(struct kmes_inflate *in)
 		in->len -= in->start;
 		in->start = 0;
 	}
+	if (!has_input(in))
+		return -EAGAIN;
 	n = read(in->fd, in->buf + in->len, sizeof(in->buf) - in->len);
 	if (n < 0)
 		return -errno;
 	in->len += (size_t)n;
+	in->pos += (uint64_t)n;
 	return n;
 }
 
@@ -92,10 +138,13 @@ static void find_mode(struct kmes_inflate *in)
 	}
 }
 
-/* Bytes out of the input at hand; 0 when it is used up; or -EBADMSG. */
+/* Bytes out of the input at hand; 0 when it is used up; or -EBADMSG, behind them. */
 static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
 {
 	int r;
+
+	if (in->is_broken)
+		return -EBADMSG;
 
 	in->z.next_in = in->buf + in->start;
 	in->z.avail_in = (uInt)(in->len - in->start);
@@ -107,13 +156,18 @@ static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
 	if (r == Z_STREAM_END)
 		in->mode = MODE_BETWEEN;
 	else if (r != Z_OK && r != Z_BUF_ERROR)
+		in->is_broken = true;
+	in->is_full = !in->z.avail_out;
+	if (in->is_broken && size == in->z.avail_out)
 		return -EBADMSG;
 	return (int64_t)(size - in->z.avail_out);
 }
 
 int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 {
-	for (;;) {
+	unsigned int rounds = 0;
+
+	while (rounds++ < ROUNDS_MAX) {
 		size_t at_hand = in->len - in->start;
 		int64_t n = 0;
 
@@ -124,13 +178,16 @@ int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 			}
 		} else if (in->mode == MODE_PLAIN && at_hand) {
 			return (int64_t)copy_plain(in, buf, size);
-		} else if (in->mode == MODE_MEMBER && at_hand) {
+		} else if (in->mode == MODE_MEMBER && (at_hand || in->is_full)) {
 			n = unpack(in, buf, size);
 			if (n)
 				return n;
-			if (in->mode == MODE_BETWEEN || in->start == in->len)
+			if (in->mode == MODE_BETWEEN)
 				continue;
 		} else if (in->mode == MODE_JUNK) {
+			/* Only who writes into a pipe would mind not being read. */
+			if (in->is_file)
+				return 0;
 			in->start = in->len;
 		}
 		n = more_input(in);
@@ -145,6 +202,7 @@ int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 			continue;
 		return 0;
 	}
+	return -EINTR;
 }
 
 int kmes_inflate_is_cut(const struct kmes_inflate *in)

@@ -3,6 +3,7 @@
 #ifndef KMES_INFLATE_H
 #define KMES_INFLATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,10 +14,23 @@ int kmes_inflate_new(struct kmes_inflate **out, int fd);
 void kmes_inflate_free(struct kmes_inflate *in);
 
 /*
- * Reads up to `size` bytes: how many, 0 at the end of the file so far, -EINTR, -EBADMSG
- * for damaged compression, or what read(2) said.
+ * Reads up to `size` bytes: how many, 0 at the end of the file so far, -EAGAIN when a pipe
+ * holds nothing now, -EINTR when the caller should look around before the next call,
+ * -EBADMSG for damaged compression behind all bytes that were sound, or what read(2) said.
  */
 int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size);
+
+/*
+ * Sleeps until there may be more to read, at most `timeout_ms`, or until `watch_fd` (-1:
+ * none) has an error or hangs up, which is when it returns true.
+ */
+bool kmes_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd);
+
+/* A file that can grow, unlike a pipe, whose end is its end. */
+bool kmes_inflate_can_grow(const struct kmes_inflate *in);
+
+/* The file is shorter by now than what was read of it. */
+bool kmes_inflate_has_shrunk(const struct kmes_inflate *in);
 
 /* At the end: inside a gzip member, so that something is missing. */
 int kmes_inflate_is_cut(const struct kmes_inflate *in);

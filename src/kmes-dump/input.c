@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,25 +60,38 @@ static void capture_failed(struct dump_input *in, const char *why)
 	in->has_failed = true;
 }
 
-/* Opens the next capture: false, there was none, or it cannot be read. */
-static bool open_next(struct dump_input *in)
+/* Opens the next capture; one that cannot be opened is passed over, after a message. */
+static void open_next(struct dump_input *in)
 {
-	const char *file = *in->files++;
+	const char *file = *in->files;
 	bool is_stdin = !strcmp(file, "-");
 	int rc, fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 			      : open(file, O_RDONLY | O_CLOEXEC);
 
+	/* A FIFO without a writer: the signal matters more. */
+	if (fd < 0 && errno == EINTR)
+		return;
+	in->files++;
 	in->name = is_stdin ? "standard input" : file;
 	if (fd < 0) {
 		capture_failed(in, strerror(errno));
-		return false;
+		return;
 	}
 	rc = kmes_capture_open(&in->capture, fd, in->follow);
 	if (rc < 0) {
 		in->capture = NULL;
 		capture_failed(in, strerror(-rc));
 	}
-	return rc == 0;
+}
+
+static void keep_info(struct dump_input *in)
+{
+	const struct kmes_capture_info *info = kmes_capture_info(in->capture);
+
+	if (!info)
+		return;
+	in->info = *info;
+	in->has_info = true;
 }
 
 static void close_capture(struct dump_input *in)
@@ -88,6 +100,7 @@ static void close_capture(struct dump_input *in)
 
 	if (*warning)
 		cli_warn("%s: %s", in->name, warning);
+	keep_info(in);
 	kmes_capture_close(in->capture);
 	in->capture = NULL;
 }
@@ -101,7 +114,7 @@ static bool is_wanted(const struct dump_input *in, const struct kmes_item *item)
 
 static int next_of_captures(struct dump_input *in, struct kmes_item *item)
 {
-	for (;;) {
+	while (!cli_stop_signal()) {
 		int rc;
 
 		if (!in->capture) {
@@ -119,16 +132,7 @@ static int next_of_captures(struct dump_input *in, struct kmes_item *item)
 			capture_failed(in, kmes_capture_error(in->capture));
 		close_capture(in);
 	}
-}
-
-/* A capture grows without a word; its end is looked at again soon. */
-static int wait_for_growth(int timeout_ms, int watch_fd)
-{
-	struct pollfd fd = { .fd = watch_fd };
-
-	if (timeout_ms > 50)
-		timeout_ms = 50;
-	return poll(&fd, 1, timeout_ms) > 0 && fd.revents;
+	return 0;
 }
 
 /* The first item, behind the header that says where all of it is from. */
@@ -162,31 +166,42 @@ void dump_input_close(struct dump_input *in)
 
 int dump_input_next(struct dump_input *in, struct kmes_item *item)
 {
+	int rc;
+
 	if (!in->files)
 		return next_of_rings(in, item);
-	if (!in->is_ahead)
-		return next_of_captures(in, item);
-	in->is_ahead = false;
-	*item = in->ahead;
-	return in->ahead_rc;
+	if (in->is_ahead) {
+		in->is_ahead = false;
+		*item = in->ahead;
+		rc = in->ahead_rc;
+	} else {
+		rc = next_of_captures(in, item);
+	}
+	if (rc > 0)
+		keep_info(in);
+	return rc;
+}
+
+bool dump_input_is_void(const struct dump_input *in)
+{
+	return in->files && in->ahead_rc == -ENODATA && !in->has_info && in->has_failed;
 }
 
 int dump_input_wait(struct dump_input *in, int timeout_ms, int watch_fd)
 {
 	if (in->files)
-		return wait_for_growth(timeout_ms, watch_fd);
+		return in->capture &&
+		       kmes_capture_wait(in->capture, timeout_ms, watch_fd);
 	return kmes_reader_wait(in->reader, timeout_ms, watch_fd);
 }
 
 void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info)
 {
-	const struct kmes_capture_info *read =
-		in->capture ? kmes_capture_info(in->capture) : NULL;
 	struct timespec now;
 	int slots;
 
-	if (read) {
-		*info = *read;
+	if (in->has_info) {
+		*info = in->info;
 		return;
 	}
 	memset(info, 0, sizeof(*info));
@@ -203,7 +218,7 @@ void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info
 bool dump_input_is(const struct dump_input *in, int fd)
 {
 	struct stat a, b;
-	char **file;
+	char *const *file;
 
 	if (!in->files || fstat(fd, &a) < 0 || !S_ISREG(a.st_mode))
 		return false;

@@ -16,6 +16,8 @@ struct dump_input {
 	char **all_files;
 	struct kmes_capture_reader *capture;
 	const char *name;
+	struct kmes_capture_info info; /* of the header that was read last */
+	bool has_info;
 	bool follow;
 	bool is_ahead; /* the first item was read at the opening */
 	int ahead_rc;
@@ -38,6 +40,9 @@ void dump_input_close(struct dump_input *in);
  * over behind its last whole event, after a message, and is remembered in has_failed.
  */
 int dump_input_next(struct dump_input *in, struct kmes_item *item);
+
+/* Not one capture could be opened and has a header; a message said why. */
+bool dump_input_is_void(const struct dump_input *in);
 
 /* As kmes_reader_wait. */
 int dump_input_wait(struct dump_input *in, int timeout_ms, int watch_fd);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* main.c - kmes-dump: prints the events of KMES rings as text or JSON. */
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -12,7 +14,7 @@
 static void catch_signals(const struct dump_opts *opts)
 {
 	cli_stop_catch();
-	if (opts->record.file && !isatty(STDERR_FILENO))
+	if (opts->record.file && strcmp(opts->record.file, "-") && !isatty(STDERR_FILENO))
 		cli_signal_catch(SIGHUP);
 	else
 		cli_stop_on(SIGHUP);
@@ -54,6 +56,8 @@ int main(int argc, char **argv)
 	catch_signals(&opts);
 	dump_input_open(&input, &opts, &cli);
 	cli_print_open(&printer, &opts.print);
+	if (opts.record.file && dump_input_is_void(&input))
+		exit(CLI_FAILED);
 	if (opts.record.file)
 		dump_record_open(&recorder, &opts.record, &input);
 	if (dump_tally_init(&tally))
@@ -64,6 +68,8 @@ int main(int argc, char **argv)
 
 	status = opts.record.file ? dump_record_close(&recorder) : CLI_DONE;
 	status = cli_worse(status, cli_print_close(&printer, &reader_is_gone));
+	if (opts.record.file)
+		reader_is_gone |= dump_record_reader_is_gone(&recorder);
 	if (!opts.quiet && !reader_is_gone)
 		print_summary(&opts, &input, &tally);
 	if (input.has_failed)

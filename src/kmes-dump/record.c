@@ -29,16 +29,22 @@ static bool is_stdout(const struct dump_recorder *rec)
 	return !strcmp(rec->opts->file, "-");
 }
 
+bool dump_record_reader_is_gone(const struct dump_recorder *rec)
+{
+	return rec->error == -EPIPE && is_stdout(rec);
+}
+
 /* Writing has failed: says so once, and what can be relied on. */
 static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 {
 	if (rec->error)
 		return;
 	rec->error = error;
-	if (error == -EPIPE && is_stdout(rec))
+	if (dump_record_reader_is_gone(rec))
 		return;
 	cli_error("%s: %s; %" PRIu64 " events are safe",
-		  rec->path ? rec->path : rec->opts->file, strerror(-error),
+		  rec->path ? rec->path : rec->opts->file,
+		  error == -ETIMEDOUT ? "takes no data, given up" : strerror(-error),
 		  rec->safe_events + safe_events);
 }
 
@@ -50,59 +56,91 @@ static int make_space(void *arg)
 	return dump_names_remove_oldest(&rec->names, 1);
 }
 
-/* The descriptor of a plain FILE, emptied unless it is `append`ed to; or -errno. */
-static int open_file(struct dump_recorder *rec, const struct dump_input *in, bool append)
+static bool is_stopping(void *arg)
+{
+	(void)arg;
+	return cli_stop_signal();
+}
+
+static _Noreturn void refuse_own_input(const struct dump_recorder *rec)
+{
+	cli_error("%s: it is being read, and would be overwritten", rec->opts->file);
+	exit(CLI_FAILED);
+}
+
+/* Empties what was opened, unless it is a file that we go on with. 0 or -errno. */
+static int prepare_file(struct dump_recorder *rec, int fd, bool append)
+{
+	struct stat st;
+
+	if (dump_input_is(rec->in, fd))
+		refuse_own_input(rec);
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	append = append && st.st_dev == rec->dev && st.st_ino == rec->ino;
+	if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+		return -errno;
+	rec->dev = st.st_dev;
+	rec->ino = st.st_ino;
+	return 0;
+}
+
+/* The descriptor of a plain FILE, or -errno. `append`: if it is still the one we wrote. */
+static int open_file(struct dump_recorder *rec, bool append)
 {
 	int fd = open(rec->opts->file,
 		      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0),
 		      0600);
-	struct stat st;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	if (in && dump_input_is(in, fd)) {
-		cli_error("%s: it is being read, and would be overwritten",
-			  rec->opts->file);
-		exit(CLI_FAILED);
-	}
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (append && (st.st_dev != rec->dev || st.st_ino != rec->ino))
-		append = false;
-	if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) {
-		int error = -errno;
-
+	r = prepare_file(rec, fd, append);
+	if (r < 0) {
 		close(fd);
-		return error;
+		return r;
 	}
-	rec->dev = st.st_dev;
-	rec->ino = st.st_ino;
 	return fd;
 }
 
-static int open_fd(struct dump_recorder *rec, const struct dump_input *in, bool append)
+static int open_stdout(struct dump_recorder *rec)
 {
-	free(rec->path);
-	rec->path = NULL;
-	if (rec->is_rotated)
-		return dump_names_create(&rec->names, &rec->path);
-	if (is_stdout(rec)) {
-		int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
-		return fd < 0 ? -errno : fd;
-	}
-	return open_file(rec, in, append);
+	if (fd >= 0 && dump_input_is(rec->in, fd))
+		refuse_own_input(rec);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The next of the rotated files. */
+static int open_next(struct dump_recorder *rec)
+{
+	int fd;
+
+	do {
+		free(rec->path);
+		fd = dump_names_create(&rec->names, &rec->path);
+	} while (fd == -ENOSPC && rec->opts->keep && make_space(rec) > 0);
+	return fd;
+}
+
+static int open_fd(struct dump_recorder *rec, bool append)
+{
+	if (rec->is_rotated)
+		return open_next(rec);
+	return is_stdout(rec) ? open_stdout(rec) : open_file(rec, append);
 }
 
 /* Opens the next file and removes those that are too many. 0 or -errno, reported. */
-static int begin(struct dump_recorder *rec, const struct dump_input *in, bool append)
+static int begin(struct dump_recorder *rec, bool append)
 {
 	struct kmes_capture_options options = {
 		.gzip_level = rec->opts->gzip_level,
 		.make_space = rec->opts->keep ? make_space : NULL,
+		.is_stopping = is_stopping,
 		.arg = rec,
 	};
-	int fd = open_fd(rec, in, append);
+	int fd = open_fd(rec, append);
 	int r = fd < 0 ? fd : kmes_capture_begin(&rec->writer, fd, &rec->info, &options);
 
 	if (r < 0) {
@@ -139,7 +177,7 @@ static void rotate(struct dump_recorder *rec)
 {
 	end(rec);
 	if (!rec->error)
-		begin(rec, NULL, false);
+		begin(rec, false);
 }
 
 void dump_record_open(struct dump_recorder *rec, const struct dump_record_opts *opts,
@@ -149,6 +187,7 @@ void dump_record_open(struct dump_recorder *rec, const struct dump_record_opts *
 
 	memset(rec, 0, sizeof(*rec));
 	rec->opts = opts;
+	rec->in = in;
 	rec->is_rotated = opts->rotate_size || opts->rotate_ns;
 	dump_input_info(in, &rec->info);
 	if (rec->is_rotated)
@@ -157,8 +196,33 @@ void dump_record_open(struct dump_recorder *rec, const struct dump_record_opts *
 		cli_error("%s: %s", opts->file, strerror(-r));
 		exit(CLI_FAILED);
 	}
-	if (begin(rec, in, false) < 0)
-		exit(CLI_FAILED);
+	if (begin(rec, false) < 0)
+		exit(dump_record_reader_is_gone(rec) ? CLI_DONE : CLI_FAILED);
+}
+
+static bool is_same_info(const struct kmes_capture_info *a,
+			 const struct kmes_capture_info *b)
+{
+	return !memcmp(a->stream_id, b->stream_id, sizeof(a->stream_id)) &&
+	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
+	       a->start_ns == b->start_ns && a->slots == b->slots;
+}
+
+/* Captures in a row can be from elsewhere each, and say so in a header. */
+static void follow_info(struct dump_recorder *rec)
+{
+	struct kmes_capture_info info;
+	int r;
+
+	if (!rec->in->files)
+		return;
+	dump_input_info(rec->in, &info);
+	if (is_same_info(&info, &rec->info))
+		return;
+	rec->info = info;
+	r = kmes_capture_add_header(rec->writer, &info);
+	if (r < 0)
+		fail(rec, r, kmes_capture_safe_events(rec->writer));
 }
 
 void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event)
@@ -170,6 +234,8 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 	if (rec->opts->rotate_size && rec->events &&
 	    kmes_capture_bytes(rec->writer) >= rec->opts->rotate_size)
 		rotate(rec);
+	if (!rec->error)
+		follow_info(rec);
 	if (rec->error)
 		return;
 	r = kmes_capture_add_event(rec->writer, event);
@@ -180,7 +246,18 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 
 void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss)
 {
-	int r = rec->error ? 0 : kmes_capture_add_loss(rec->writer, loss);
+	int r;
+
+	if (!rec->error)
+		follow_info(rec);
+	r = rec->error ? 0 : kmes_capture_add_loss(rec->writer, loss);
+	if (r < 0)
+		fail(rec, r, kmes_capture_safe_events(rec->writer));
+}
+
+void dump_record_push(struct dump_recorder *rec)
+{
+	int r = rec->error || !rec->writer ? 0 : kmes_capture_push(rec->writer);
 
 	if (r < 0)
 		fail(rec, r, kmes_capture_safe_events(rec->writer));
@@ -188,8 +265,6 @@ void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss)
 
 void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 {
-	int r;
-
 	if (rec->error)
 		return;
 	if (rec->opts->rotate_ns && rec->events &&
@@ -201,18 +276,16 @@ void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 	if (now - rec->pushed_ns < PUSH_NS && !(is_idle && !rec->opts->gzip_level))
 		return;
 	rec->pushed_ns = now;
-	r = kmes_capture_push(rec->writer);
-	if (r < 0)
-		fail(rec, r, kmes_capture_safe_events(rec->writer));
+	dump_record_push(rec);
 }
 
 void dump_record_reopen(struct dump_recorder *rec)
 {
-	if (rec->error || is_stdout(rec))
+	if (rec->error)
 		return;
 	end(rec);
 	if (!rec->error)
-		begin(rec, NULL, true);
+		begin(rec, true);
 }
 
 int dump_record_close(struct dump_recorder *rec)
@@ -220,7 +293,7 @@ int dump_record_close(struct dump_recorder *rec)
 	end(rec);
 	free(rec->path);
 	dump_names_fini(&rec->names);
-	if (rec->error == -EPIPE && is_stdout(rec))
+	if (dump_record_reader_is_gone(rec))
 		return CLI_DONE;
 	return rec->error ? CLI_FAILED : CLI_DONE;
 }

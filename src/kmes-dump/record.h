@@ -11,6 +11,7 @@
 
 struct dump_recorder {
 	const struct dump_record_opts *opts;
+	const struct dump_input *in;
 	struct kmes_capture_info info;
 	struct kmes_capture_writer *writer; /* NULL: none is open */
 	char *path;
@@ -37,8 +38,14 @@ void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss);
  */
 void dump_record_tick(struct dump_recorder *rec, uint64_t now_ns, bool is_idle);
 
+/* Sends on what there is, because the caller may be held up by something else. */
+void dump_record_push(struct dump_recorder *rec);
+
 /* Closes the file and opens it, or the next one, anew. */
 void dump_record_reopen(struct dump_recorder *rec);
+
+/* Who read our standard output does no more, which is no failure. */
+bool dump_record_reader_is_gone(const struct dump_recorder *rec);
 
 /* Ends and closes. The exit status. */
 int dump_record_close(struct dump_recorder *rec);

@@ -55,21 +55,13 @@ static void set_times(struct run *run, uint64_t first_ns)
 	run->has_times = true;
 }
 
-static void print_event(struct run *run, const struct kmes_event *event)
-{
-	if (run->input->capture && run->opts->print.with_boot)
-		cli_print_set_boot_id(run->printer,
-				      kmes_capture_info(run->input->capture)->boot_id);
-	cli_print_event(run->printer, event);
-}
-
 static void take_loss(struct run *run, const struct kmes_loss *loss)
 {
 	dump_tally_lose(run->tally, loss);
-	if (run->opts->prints)
-		cli_print_loss(run->printer, loss);
 	if (run->recorder)
 		dump_record_loss(run->recorder, loss);
+	if (run->opts->prints)
+		cli_print_loss(run->printer, loss);
 }
 
 /* Prints an event that passes; true when it was the last one wanted. */
@@ -80,15 +72,17 @@ static bool take_event(struct run *run, const struct kmes_event *event)
 		set_times(run, event->ts_ns);
 	if (run->has_filter && !kmes_filter_passes(run->opts->events.filter, event))
 		return false;
-	if (run->opts->prints)
-		print_event(run, event);
 	if (run->recorder)
 		dump_record_event(run->recorder, event);
+	if (run->opts->prints)
+		cli_print_event(run->printer, event);
 	return ++run->tally->printed == run->opts->count;
 }
 
 static bool take_item(struct run *run, const struct kmes_item *item)
 {
+	if (run->input->has_info && run->opts->print.with_boot)
+		cli_print_set_boot_id(run->printer, run->input->info.boot_id);
 	switch (item->kind) {
 	case KMES_ITEM_EVENT:
 		return take_event(run, item->event);
@@ -109,7 +103,8 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 {
 	if (now_ns >= run->stop_ns)
 		return true;
-	if (run->opts->until_ns == UINT64_MAX || run->opts->captures)
+	if (run->opts->until_ns == UINT64_MAX ||
+	    (run->opts->captures && !run->opts->follow_capture))
 		return false;
 	if (clock_ns(CLOCK_REALTIME) <= sum_capped(run->opts->until_ns, LATE_NS))
 		return false;
@@ -199,6 +194,12 @@ static enum dump_end loop(struct run *run)
 	}
 }
 
+/* Who is slow to read what is printed must not keep a capture from the disk. */
+static void push_record(void *recorder)
+{
+	dump_record_push(recorder);
+}
+
 enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		       struct cli_printer *printer, struct dump_recorder *recorder,
 		       struct dump_tally *tally)
@@ -217,6 +218,8 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		.reader_looked_ns = now_ns,
 	};
 
+	if (recorder && opts->prints)
+		cli_print_before_wait(printer, push_record, recorder);
 	if (!opts->captures)
 		set_times(&run, 0);
 	return loop(&run);

@@ -9,6 +9,9 @@
 
 #include "capture.h"
 
+/* A pipe that brings nothing is waited for in steps. */
+#define WAIT_MS 1000
+
 typedef unsigned long long ull;
 
 static int take_item(struct capture_stat *cs, const struct kmes_item *item,
@@ -53,6 +56,8 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 		rc = kmes_capture_next(reader, &item);
 		if (rc > 0 && take_item(cs, &item, cpus) < 0)
 			cli_no_memory();
+		if (rc == 0)
+			kmes_capture_wait(reader, WAIT_MS, -1);
 	} while (rc >= 0 && !cli_stop_signal());
 	if (*kmes_capture_warning(reader))
 		cli_warn("%s: %s", name, kmes_capture_warning(reader));
