@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Loading, unloading, CPUs that come and go.
 
+bats_require_minimum_version 1.5.0
+
 @test "unloading is refused while device, ring or mapping is in use" {
 	life_cases held
 }
