@@ -59,6 +59,24 @@ static void swap_of_a_drained_ring_repeats_nothing(void **state)
 	assert_read("0.61 ");
 }
 
+/*
+ * Past what the old ring could hold: places are those of the new capacity, positions
+ * start at the new ring's tail. [R4]
+ */
+static void swap_up_reads_by_the_new_capacity(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	emit_sized(0, 60, 1000);
+	start(KMES_ORDER_TIME, false, false);
+	testlog_drain(got, rd);
+	testsource_resize(ts, 0, K128);
+	emit_sized(0, 60, 1000);
+	testlog_drain(got, rd);
+	assert_int_equal(got->events, 120);
+	assert_int_equal(got->lost, 0);
+}
+
 /* [R10] [L2] */
 static void swap_down_reports_exactly_the_oldest_prefix(void **state)
 {
@@ -304,6 +322,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
 		T(swap_up_between_two_reads_loses_and_doubles_nothing),
 		T(swap_of_a_drained_ring_repeats_nothing),
+		T(swap_up_reads_by_the_new_capacity),
 		T(swap_down_reports_exactly_the_oldest_prefix),
 		T(swap_before_anything_was_read_goes_on_behind_the_start),
 		T(swap_to_a_ring_that_kept_nothing_tells_the_loss_later),
