@@ -71,8 +71,11 @@ LIB_OBJS := \
 	source_sim \
 	special \
 	stamp \
+	subbuf \
 	text \
 	text_value \
+	trace_instance \
+	trace_select \
 	wait \
 	wait_group \
 	when \
@@ -80,11 +83,8 @@ LIB_OBJS := \
 # The tracefs source, where libtraceevent is installed.
 TRACEFS_OBJS := \
 	source_tracefs \
-	subbuf \
 	trace_format \
-	trace_instance \
 	trace_ring \
-	trace_select \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
@@ -144,6 +144,7 @@ OBJS_kmes-stat := \
 	sample \
 	table \
 	textfile \
+	trace_stat \
 	types \
 	walk \
 	watch \
@@ -164,7 +165,6 @@ LIBS_kmes-stat := -lsmartcols
 HAVE = $(shell pkg-config --exists $(1) 2>/dev/null && echo yes)
 ifeq ($(call HAVE,libtraceevent),yes)
 LIB_OBJS += $(TRACEFS_OBJS)
-OBJS_kmes-stat += trace_stat
 OPT_CFLAGS += $(if $(strip $(TRACEFS_OBJS)),-DKMES_HAVE_TRACEEVENT)
 OPT_CFLAGS += $(shell pkg-config --cflags libtraceevent)
 LIBS += $(shell pkg-config --libs libtraceevent)

@@ -199,7 +199,6 @@ static int run_capture(const struct stat_opts *opts, struct cli *cli)
 	return status;
 }
 
-#ifdef KMES_HAVE_TRACEEVENT
 /* A sample of the kernel's trace buffers at each beat. 0 or -errno. */
 static int run_beats(const struct stat_opts *opts, struct trace_stat *s, struct cli *cli,
 		     struct cli_out *out, struct kmes_error *err)
@@ -251,7 +250,6 @@ static int run_trace(const struct stat_opts *opts, struct cli *cli)
 	trace_stat_close(&s);
 	return r < 0 ? CLI_FAILED : status;
 }
-#endif
 
 int main(int argc, char **argv)
 {
@@ -272,13 +270,11 @@ int main(int argc, char **argv)
 		cli_end(&cli);
 		return status;
 	}
-#ifdef KMES_HAVE_TRACEEVENT
 	if (trace_stat_is_source(cli_source_name(&cli))) {
 		status = run_trace(&opts, &cli);
 		cli_end(&cli);
 		return status;
 	}
-#endif
 	src = cli_source_open(&cli);
 	r = stat_sampler_open(&s, src, NULL, opts.types || opts.watch, &err);
 	if (r == 0)

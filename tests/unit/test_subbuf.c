@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Steps over the records of trace sub-buffers: of pages that a 6.18 kernel wrote, of each
+ * kind of record, and of pages that lie.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "subbuf.h"
+
+/* ---- pages ---- */
+
+struct page {
+	uint8_t *
+		bytes; /* of exactly the size, so that a sanitizer sees each step beyond */
+	uint32_t size, len;
+};
+
+static struct page page_new(uint32_t size, uint64_t ts_ns)
+{
+	struct page p = { calloc(1, size), size, KMES_SUBBUF_HEADER };
+
+	assert_non_null(p.bytes);
+	memcpy(p.bytes, &ts_ns, 8);
+	return p;
+}
+
+static void put_u32(struct page *p, uint32_t v)
+{
+	assert_true(p->size - p->len >= 4);
+	memcpy(p->bytes + p->len, &v, 4);
+	p->len += 4;
+}
+
+static void put_head(struct page *p, uint32_t kind, uint32_t delta)
+{
+	put_u32(p, kind | delta << 5);
+}
+
+static void put_short(struct page *p, uint32_t delta, uint32_t value)
+{
+	put_head(p, 1, delta);
+	put_u32(p, value);
+}
+
+static void set_commit(struct page *p, uint64_t commit)
+{
+	memcpy(p->bytes + 8, &commit, 8);
+}
+
+static void hex_into(struct page *p, uint32_t at, const char *hex)
+{
+	for (; *hex; hex += 2) {
+		unsigned int byte;
+
+		assert_int_equal(sscanf(hex, "%2x", &byte), 1);
+		assert_true(at < p->size);
+		p->bytes[at++] = (uint8_t)byte;
+	}
+}
+
+/* Walks a page to its commit; each record as "time+offset/length ". */
+static const char *walk(struct page *p, int *last)
+{
+	static char text[65536];
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf_record rec;
+	struct kmes_subbuf sb;
+	size_t used = 0;
+	uint64_t base;
+	int r = kmes_subbuf_begin(&sb, p->bytes, p->size, &head);
+
+	text[0] = '\0';
+	memcpy(&base, p->bytes, 8);
+	if (r == 0)
+		r = kmes_subbuf_extend(&sb, head.commit);
+	if (r == 0)
+		while ((r = kmes_subbuf_next(&sb, &rec)) > 0)
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 "%llu+%u/%u ",
+						 (unsigned long long)(rec.ts_ns - base),
+						 (unsigned int)(rec.data - p->bytes),
+						 rec.len);
+	*last = r;
+	return text;
+}
+
+static void assert_walk(struct page *p, const char *records, int end)
+{
+	int last;
+
+	set_commit(p, p->len - KMES_SUBBUF_HEADER);
+	assert_string_equal(walk(p, &last), records);
+	assert_int_equal(last, end);
+	free(p->bytes);
+}
+
+/* ---- recorded ---- */
+
+/* Three lines written to trace_marker, 0.3 s before the second, which is long. */
+static const char marks[] =
+	"ce787ba3fc050000f4000000000000000600000005000001b25800001a8b4981ffffffff6f6e650a"
+	"00000000fec9653f0200000000000000b000000005000001b25800001a8b4981ffffffff";
+static const char last_mark[] =
+	"662b110005000001b25800001a8b4981ffffffff74776f0a00000000";
+
+/* [T9] a short record, more time, a long record, a short one */
+static void subbuf_recorded_marks_are_walked(void **state)
+{
+	struct page p = page_new(4096, 0);
+	int last;
+
+	(void)state;
+	hex_into(&p, 0, marks);
+	memset(p.bytes + 76, 'x', 150);
+	p.bytes[76 + 150] = '\n';
+	hex_into(&p, 16 + 244 - 28, last_mark);
+	/* The kernel's own text of them: 6582.632676, 6582.934350 and 6582.934385. */
+	assert_string_equal(walk(&p, &last),
+			    "0+20/24 301674063+60/172 301709226+236/24 ");
+	assert_int_equal(last, 0);
+	free(p.bytes);
+}
+
+/* 145 records of sys_exit, 1595 before them overwritten: the kernel's overrun. */
+static struct page recorded_exits(void)
+{
+	struct page p = page_new(4096, 0);
+	uint32_t at;
+
+	hex_into(&p, 0, "22cf177e00060000dc0f00c0ffffffff");
+	for (at = 16; at < 16 + 4060; at += 28)
+		hex_into(&p, at,
+			 "46250000ba010000006400006e00000000000000fd63000000000000");
+	hex_into(&p, 16 + 4060, "3b06000000000000");
+	return p;
+}
+
+/* [T8] */
+static void subbuf_recorded_miss_tells_its_count(void **state)
+{
+	struct page p = recorded_exits();
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf sb;
+
+	(void)state;
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(head.commit, 4060);
+	assert_true(head.missed);
+	assert_true(head.has_count);
+	assert_int_equal(kmes_subbuf_missed(&sb, &head), 1595);
+	free(p.bytes);
+}
+
+/* [T9] */
+static void subbuf_recorded_miss_has_all_its_records(void **state)
+{
+	struct page p = recorded_exits();
+	const char *text;
+	int last, n = 0;
+
+	(void)state;
+	for (text = walk(&p, &last); (text = strchr(text, ' ')); text++)
+		n++;
+	assert_int_equal(n, 145);
+	assert_int_equal(last, 0);
+	free(p.bytes);
+}
+
+/* [T8] a full page has no room for the count */
+static void subbuf_recorded_miss_without_count_says_so(void **state)
+{
+	struct page p = page_new(4096, 0);
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf sb;
+
+	(void)state;
+	hex_into(&p, 0, "aed1c2b7fc050000f00f0080ffffffff");
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(head.commit, 4080);
+	assert_true(head.missed);
+	assert_false(head.has_count);
+	free(p.bytes);
+}
+
+/* A count is promised, but its bytes would be behind the page. */
+static void subbuf_count_behind_the_page_is_none(void **state)
+{
+	struct page p = page_new(4096, 0);
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf sb;
+
+	(void)state;
+	set_commit(&p, 0xC0000000u | 4076);
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_true(head.missed);
+	assert_false(head.has_count);
+	free(p.bytes);
+}
+
+/* ---- each kind ---- */
+
+/* [T9] */
+static void subbuf_empty_page_has_no_record(void **state)
+{
+	struct page p = page_new(4096, 5);
+
+	(void)state;
+	assert_walk(&p, "", 0);
+}
+
+/* [T9] */
+static void subbuf_short_records_of_each_length(void **state)
+{
+	uint32_t kind, word;
+
+	(void)state;
+	for (kind = 1; kind <= 28; kind++) {
+		struct page p = page_new(4096, 7);
+		char want[64];
+
+		put_head(&p, kind, 3);
+		for (word = 0; word < kind; word++)
+			put_u32(&p, 0xFFFFFFFF);
+		put_short(&p, 4, 1);
+		snprintf(want, sizeof(want), "3+20/%u 7+%u/4 ", kind * 4, 24 + kind * 4);
+		assert_walk(&p, want, 0);
+	}
+}
+
+/* [T9] */
+static void subbuf_length_in_the_first_word_counts_itself(void **state)
+{
+	struct page p = page_new(4096, 7);
+	int i;
+
+	(void)state;
+	put_head(&p, 0, 9);
+	put_u32(&p, 4 + 40);
+	for (i = 0; i < 10; i++)
+		put_u32(&p, 0);
+	put_short(&p, 1, 1);
+	assert_walk(&p, "9+24/40 10+68/4 ", 0);
+}
+
+/* [T9] a record that was given up keeps its time, but for the 1 that stands for none */
+static void subbuf_padding_is_passed_over(void **state)
+{
+	struct page p = page_new(4096, 7);
+
+	(void)state;
+	put_short(&p, 5, 1);
+	put_head(&p, 29, 20);
+	put_u32(&p, 8);
+	put_u32(&p, 0xFFFFFFFF);
+	put_short(&p, 1, 1);
+	put_head(&p, 29, 1);
+	put_u32(&p, 4);
+	put_short(&p, 1, 1);
+	assert_walk(&p, "5+20/4 26+40/4 27+56/4 ", 0);
+}
+
+/* [T9] padding without time ends the page, whatever stands behind it */
+static void subbuf_last_padding_ends_the_page(void **state)
+{
+	struct page p = page_new(4096, 7);
+
+	(void)state;
+	put_short(&p, 5, 1);
+	put_head(&p, 29, 0);
+	put_short(&p, 5, 1);
+	assert_walk(&p, "5+20/4 ", 0);
+}
+
+/* [T9] */
+static void subbuf_last_padding_may_be_one_word(void **state)
+{
+	struct page p = page_new(4096, 7);
+
+	(void)state;
+	put_short(&p, 5, 1);
+	put_head(&p, 29, 0);
+	assert_walk(&p, "5+20/4 ", 0);
+}
+
+/* [T9] */
+static void subbuf_time_extend_adds_its_upper_word(void **state)
+{
+	struct page p = page_new(4096, 7);
+
+	(void)state;
+	put_head(&p, 30, 2);
+	put_u32(&p, 3);
+	put_short(&p, 1, 1);
+	assert_walk(&p, "402653187+28/4 ", 0); /* 3 * 2^27 + 2 + 1 */
+}
+
+/* [T9] */
+static void subbuf_absolute_stamp_replaces_the_time(void **state)
+{
+	struct page p = page_new(4096, 1000);
+
+	(void)state;
+	put_head(&p, 31, 5);
+	put_u32(&p, 16); /* 2^31 + 5 */
+	put_short(&p, 1, 1);
+	assert_walk(&p, "2147482654+28/4 ", 0);
+}
+
+/* [T9] the stamp has 59 bits; those above are of the time before, or one more */
+static void subbuf_absolute_stamp_keeps_the_upper_bits(void **state)
+{
+	const uint64_t top = 3ull << 59;
+	struct page p = page_new(4096, top + 100);
+
+	(void)state;
+	put_head(&p, 31, 105);
+	put_u32(&p, 0);
+	put_short(&p, 0, 1);
+	put_head(&p, 31, 90);
+	put_u32(&p, 0);
+	put_short(&p, 0, 1);
+	assert_walk(&p, "5+28/4 576460752303423478+44/4 ", 0); /* 2^59 - 10 */
+}
+
+/* [T9] */
+static void subbuf_larger_than_a_page(void **state)
+{
+	struct page p = page_new(65536, 7);
+	char want[64];
+
+	(void)state;
+	put_head(&p, 0, 1);
+	put_u32(&p, 4 + 60000);
+	p.len += 60000;
+	put_short(&p, 1, 1);
+	snprintf(want, sizeof(want), "1+24/60000 2+%u/4 ", 24 + 60000 + 4);
+	assert_walk(&p, want, 0);
+}
+
+/* [T4] what is copied later is walked on with the time of before */
+static void subbuf_walk_goes_on_when_more_was_copied(void **state)
+{
+	struct page p = page_new(4096, 7);
+	struct kmes_subbuf_record rec;
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf sb;
+
+	(void)state;
+	put_short(&p, 5, 1);
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmes_subbuf_next(&sb, &rec), 0);
+	assert_int_equal(kmes_subbuf_extend(&sb, 8), 0);
+	assert_int_equal(kmes_subbuf_next(&sb, &rec), 1);
+	assert_int_equal(kmes_subbuf_next(&sb, &rec), 0);
+	put_short(&p, 6, 2);
+	assert_int_equal(kmes_subbuf_extend(&sb, 16), 0);
+	assert_int_equal(kmes_subbuf_next(&sb, &rec), 1);
+	assert_int_equal(rec.ts_ns, 7 + 5 + 6);
+	assert_int_equal(*(const uint32_t *)(const void *)rec.data, 2);
+	assert_int_equal(kmes_subbuf_next(&sb, &rec), 0);
+	free(p.bytes);
+}
+
+/* ---- pages that lie ---- */
+
+static void subbuf_commit_beyond_the_page_is_refused(void **state)
+{
+	struct page p = page_new(4096, 7);
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf sb;
+
+	(void)state;
+	set_commit(&p, 4081);
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
+	set_commit(&p, 0x3FFFFFFF);
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
+	set_commit(&p, 4080);
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	free(p.bytes);
+}
+
+static void subbuf_extend_is_never_backwards_or_beyond(void **state)
+{
+	struct page p = page_new(4096, 7);
+	struct kmes_subbuf_record rec;
+	struct kmes_subbuf_head head;
+	struct kmes_subbuf sb;
+
+	(void)state;
+	put_short(&p, 5, 1);
+	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmes_subbuf_extend(&sb, 8), 0);
+	assert_int_equal(kmes_subbuf_next(&sb, &rec), 1);
+	assert_int_equal(kmes_subbuf_extend(&sb, 4), -EBADMSG);
+	assert_int_equal(kmes_subbuf_extend(&sb, 4081), -EBADMSG);
+	free(p.bytes);
+}
+
+/* A record behind the good one that goes on past the end, or that no kernel writes. */
+static void subbuf_bad_records_end_the_walk(void **state)
+{
+	static const struct {
+		uint32_t kind, delta, word;
+		int words; /* behind the kind's word */
+	} bad[] = {
+		{ 2, 1, 0, 1 },		  /* eight bytes, four are there */
+		{ 28, 1, 0, 1 },	  /* long */
+		{ 0, 1, 0, 1 },		  /* shorter than its own word */
+		{ 0, 1, 3, 1 },		  /* the same */
+		{ 0, 1, 8, 1 },		  /* past the end by a word */
+		{ 0, 1, 0xFFFFFFFC, 1 },  /* past everything */
+		{ 0, 1, 6, 2 },		  /* no whole words */
+		{ 0, 1, 0, 0 },		  /* no length at all */
+		{ 29, 5, 8, 1 },	  /* padding past the end */
+		{ 29, 5, 0xFFFFFFFC, 1 }, /* the same, by far */
+		{ 29, 5, 2, 1 },	  /* padding of half a word */
+		{ 29, 5, 0, 0 },	  /* padding without its length */
+		{ 30, 1, 0, 0 },	  /* half a time */
+		{ 31, 1, 0, 0 },	  /* half a stamp */
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct page p = page_new(4096, 7);
+		int k;
+
+		put_short(&p, 5, 1);
+		put_head(&p, bad[i].kind, bad[i].delta);
+		for (k = 0; k < bad[i].words; k++)
+			put_u32(&p, k ? 0 : bad[i].word);
+		assert_walk(&p, "5+20/4 ", -EBADMSG);
+	}
+}
+
+static void subbuf_padding_of_no_length_moves_on(void **state)
+{
+	struct page p = page_new(4096, 7);
+
+	(void)state;
+	put_head(&p, 29, 5);
+	put_u32(&p, 0);
+	put_short(&p, 1, 1);
+	/* Its length word is then taken for a record without length. */
+	assert_walk(&p, "", -EBADMSG);
+}
+
+static void subbuf_half_a_word_at_the_end_is_bad(void **state)
+{
+	struct page p = page_new(4096, 7);
+
+	(void)state;
+	put_short(&p, 5, 1);
+	p.len += 3;
+	assert_walk(&p, "5+20/4 ", -EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(subbuf_recorded_marks_are_walked),
+		cmocka_unit_test(subbuf_recorded_miss_tells_its_count),
+		cmocka_unit_test(subbuf_recorded_miss_has_all_its_records),
+		cmocka_unit_test(subbuf_recorded_miss_without_count_says_so),
+		cmocka_unit_test(subbuf_count_behind_the_page_is_none),
+		cmocka_unit_test(subbuf_empty_page_has_no_record),
+		cmocka_unit_test(subbuf_short_records_of_each_length),
+		cmocka_unit_test(subbuf_length_in_the_first_word_counts_itself),
+		cmocka_unit_test(subbuf_padding_is_passed_over),
+		cmocka_unit_test(subbuf_last_padding_ends_the_page),
+		cmocka_unit_test(subbuf_last_padding_may_be_one_word),
+		cmocka_unit_test(subbuf_time_extend_adds_its_upper_word),
+		cmocka_unit_test(subbuf_absolute_stamp_replaces_the_time),
+		cmocka_unit_test(subbuf_absolute_stamp_keeps_the_upper_bits),
+		cmocka_unit_test(subbuf_larger_than_a_page),
+		cmocka_unit_test(subbuf_walk_goes_on_when_more_was_copied),
+		cmocka_unit_test(subbuf_commit_beyond_the_page_is_refused),
+		cmocka_unit_test(subbuf_extend_is_never_backwards_or_beyond),
+		cmocka_unit_test(subbuf_bad_records_end_the_walk),
+		cmocka_unit_test(subbuf_padding_of_no_length_moves_on),
+		cmocka_unit_test(subbuf_half_a_word_at_the_end_is_bad),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
