@@ -63,9 +63,7 @@ struct kmes_source {
 extern const struct kmes_source_ops kmes_source_native;
 extern const struct kmes_source_ops kmes_source_dev;
 extern const struct kmes_source_ops kmes_source_sim;
-#ifdef KMES_HAVE_TRACEEVENT
-extern const struct kmes_source_ops kmes_source_tracefs;
-#endif
+extern const struct kmes_source_ops kmes_source_tracefs; /* with libtraceevent alone */
 
 /* Reads 32 hex digits, hyphens passed over, out of a file into `id`. 0 or -errno. */
 int kmes_read_id(const char *path, uint8_t id[16]);

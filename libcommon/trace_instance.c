@@ -49,37 +49,46 @@ static int open_file(const char *folder, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int kmes_trace_read(const char *folder, const char *name, char **text, size_t *len)
+/* All that a descriptor gives, terminated, to be freed. 0 or -errno. */
+static int read_all(int fd, char **text, size_t *len)
 {
 	size_t size = 8192, used = 0;
 	char *buf = malloc(size);
-	int fd = open_file(folder, name, O_RDONLY);
-	ssize_t n = fd < 0 ? fd : 1;
 
-	while (buf && n > 0) {
-		if (used + 1 == size) {
-			char *more = realloc(buf, size *= 2);
+	while (buf) {
+		ssize_t n = read(fd, buf + used, size - used - 1);
+		char *more;
 
-			if (!more)
-				break;
-			buf = more;
+		if (n <= 0) {
+			int r = n < 0 ? -errno : 0;
+
+			buf[used] = '\0';
+			*text = buf;
+			*len = used;
+			if (r < 0)
+				free(buf);
+			return r;
 		}
-		n = read(fd, buf + used, size - used - 1);
-		if (n < 0)
-			n = -errno;
-		else
-			used += (size_t)n;
+		used += (size_t)n;
+		if (used + 1 < size)
+			continue;
+		more = realloc(buf, size *= 2);
+		if (!more)
+			free(buf);
+		buf = more;
 	}
-	if (fd >= 0)
-		close(fd);
-	if (!buf || n != 0) {
-		free(buf);
-		return n < 0 ? (int)n : -ENOMEM;
-	}
-	buf[used] = '\0';
-	*text = buf;
-	*len = used;
-	return 0;
+	return -ENOMEM;
+}
+
+int kmes_trace_read(const char *folder, const char *name, char **text, size_t *len)
+{
+	int r, fd = open_file(folder, name, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	r = read_all(fd, text, len);
+	close(fd);
+	return r;
 }
 
 int kmes_trace_write(const char *folder, const char *name, const char *text)
