@@ -150,6 +150,8 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	assert_equal "$output" "$plain"
 }
 
+group_is_gone() { ! pgrep -g "$1"; }
+
 @test "wait: SIGINT is passed on, and ends it by the signal so that a loop stops" {
 	rings_start
 	cat >child <<-'END'
@@ -165,8 +167,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	wait_for_line loop.out got
 	end_of $group
 	assert_status 130
-	run pgrep -g $group
-	assert_output ""
+	wait_until 5 group_is_gone $group
 	# The signal to the tool alone reaches COMMAND, too.
 	background alone kmes-wait bash ./child
 	wait_for_line alone.out started
