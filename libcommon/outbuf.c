@@ -50,24 +50,50 @@ char *kmes_out_more(struct kmes_outbuf *out)
 	return kmes_out_begin(out);
 }
 
-static unsigned int decimal_digits(uint64_t v)
+/* Digits of v, which is below 10^8. */
+static unsigned int digits_of(uint32_t v)
 {
-	unsigned int n = 1;
+	return 1 + (v >= 10) + (v >= 100) + (v >= 1000) + (v >= 10000) + (v >= 100000) +
+	       (v >= 1000000) + (v >= 10000000);
+}
 
-	for (; v >= 10000; v /= 10000)
-		n += 4;
-	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+static char *put_4(char *p, uint32_t v)
+{
+	return put_2(put_2(p, v / 100), v % 100);
+}
+
+/* v is below 10^8. */
+static char *put_u27(char *p, uint32_t v)
+{
+	unsigned int digits = digits_of(v);
+	char *end = p + digits;
+
+	p = end;
+	if (digits > 4) {
+		put_4(p -= 4, v % 10000);
+		v /= 10000;
+	}
+	if (v >= 100) {
+		put_2(p -= 2, v % 100);
+		v /= 100;
+	}
+	if (v >= 10)
+		put_2(p - 2, v);
+	else
+		p[-1] = (char)('0' + v);
+	return end;
 }
 
 char *put_u64_long(char *p, uint64_t v)
 {
-	char *end = p + decimal_digits(v);
+	const uint32_t step = 100000000;
+	uint32_t low[2];
+	int n = 0;
 
-	for (p = end; v >= 100; v /= 100)
-		put_2(p -= 2, v % 100);
-	if (v >= 10)
-		put_2(p - 2, v);
-	else
-		p[-1] = '0' + v;
-	return end;
+	for (; v >= step; v /= step)
+		low[n++] = v % step;
+	p = put_u27(p, v);
+	while (n--)
+		p = put_4(put_4(p, low[n] / 10000), low[n] % 10000);
+	return p;
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "number.h"
+#include "outbuf.h"
 
 static const char *text64(uint64_t bits)
 {
@@ -218,6 +219,36 @@ static void number_random_bits_read_back(void **state)
 	}
 }
 
+/* At each power of ten and its neighbours, and for any number of bits. */
+static void number_integers_print_all_digits(void **state)
+{
+	uint64_t power = 1;
+	char ours[24], theirs[24];
+
+	(void)state;
+	for (int i = 0; i < 20; i++, power *= 10) {
+		for (int near = -1; near <= 1; near++) {
+			*put_u64(ours, power + near) = 0;
+			snprintf(theirs, sizeof(theirs), "%llu",
+				 (unsigned long long)power + near);
+			assert_string_equal(ours, theirs);
+			*put_i64(ours, -(int64_t)(power / 2) - near) = 0;
+			snprintf(theirs, sizeof(theirs), "%lld",
+				 -(long long)(power / 2) - near);
+			assert_string_equal(ours, theirs);
+		}
+	}
+	for (int i = 0; i < 64000; i++) {
+		uint64_t v = rng() >> i % 64;
+
+		*put_u64(ours, v) = 0;
+		snprintf(theirs, sizeof(theirs), "%llu", (unsigned long long)v);
+		assert_string_equal(ours, theirs);
+	}
+	*put_i64(ours, INT64_MIN) = 0;
+	assert_string_equal(ours, "-9223372036854775808");
+}
+
 /* What people write, with up to 15 digits, is printed as it was written. */
 static void number_short_decimals_come_back_as_written(void **state)
 {
@@ -246,6 +277,7 @@ int main(void)
 		cmocka_unit_test(number_float32_prints_its_own_fewest_digits),
 		cmocka_unit_test(number_every_power_of_two_and_its_neighbours_read_back),
 		cmocka_unit_test(number_random_bits_read_back),
+		cmocka_unit_test(number_integers_print_all_digits),
 		cmocka_unit_test(number_short_decimals_come_back_as_written),
 	};
 
