@@ -87,7 +87,7 @@ static char *put_u27(char *p, uint32_t v)
 char *put_u64_long(char *p, uint64_t v)
 {
 	const uint32_t step = 100000000;
-	uint32_t low[2];
+	uint32_t low[2] = { 0, 0 };
 	int n = 0;
 
 	for (; v >= step; v /= step)
