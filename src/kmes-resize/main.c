@@ -126,11 +126,12 @@ static int run(const struct resize_opts *opts, struct kmes_source *src,
 	       struct cli_out *out, struct kmes_error *err)
 {
 	struct resize_rings rings = { 0 };
-	uint64_t capacity;
-	int r = kmes_source_capacity(src, &capacity, err);
+	uint64_t capacity = 0;
+	int r = resize_attach(&rings, src, err);
 
+	/* Behind the attaching: a change by somebody else is then seen here or there. */
 	if (r == 0)
-		r = resize_attach(&rings, src, err);
+		r = kmes_source_capacity(src, &capacity, err);
 	if (r == 0 && opts->capacity)
 		r = resize(opts, src, capacity, &rings, out, err);
 	else if (r == 0)

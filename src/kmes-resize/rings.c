@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "resize.h"
 
 #define SPAN_SIZE (256u << 10)
+/* So often, a millisecond apart, the count of a live ring is begun. */
+#define TRIES_MAX 1000
 
 int resize_attach(struct resize_rings *rings, struct kmes_source *src,
 		  struct kmes_error *err)
@@ -64,10 +67,9 @@ unsigned int resize_pending(struct resize_rings *rings)
 
 /*
  * Walks one ring up to the write_pos of now. An event survives when it and all that
- * follows fit into `capacity`. A live ring that laps the walk is begun again.
+ * follows fit into `capacity`. 0, -EAGAIN when a live ring has lapped the walk, or -EPROTO.
  */
-static int count_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf,
-		      struct kmes_error *err)
+static int walk_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf)
 {
 	const struct kmes_producer_page *page = ring->map.view.producer;
 	/* Order D, pairs with C, and K with J. */
@@ -81,18 +83,13 @@ static int count_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf,
 		uint32_t size;
 
 		if (kmes_ring_copy(&ring->map.view, pos, buf, SPAN_SIZE, &span) < 0)
-			break;
-		if (span.lapped) {
-			end = kmes_load_acquire(&page->write_pos);
-			pos = span.pos;
-			ring->before = 0;
-			ring->kept = 0;
-			continue;
-		}
+			return -EPROTO;
+		if (span.lapped)
+			return -EAGAIN;
 		for (; pos < end && span.len >= sizeof(size); span.len -= size) {
 			memcpy(&size, buf + span.skip, sizeof(size));
 			if (size < KMES_HEADER_SIZE || size > end - pos)
-				goto corrupt;
+				return -EPROTO;
 			ring->before++;
 			ring->kept += end - pos <= capacity;
 			pos += size;
@@ -101,11 +98,28 @@ static int count_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf,
 				break;
 		}
 	}
-	if (pos == end || end == 0)
-		return 0;
-corrupt:
-	return kmes_error_set(err, -EPROTO, "cpu%u: not an event at position %llu",
-			      ring->cpu, (unsigned long long)pos);
+	/* A tail ahead: a batch larger than the ring is being written. */
+	return pos == end ? 0 : -EAGAIN;
+}
+
+static int count_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf,
+		      struct kmes_error *err)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int tries, r = walk_ring(ring, capacity, buf);
+
+	for (tries = 1; r == -EAGAIN && tries < TRIES_MAX; tries++) {
+		nanosleep(&pause, NULL);
+		r = walk_ring(ring, capacity, buf);
+	}
+	if (r == -EAGAIN)
+		return kmes_error_set(
+			err, r, "cpu%u: its events come faster than they are counted",
+			ring->cpu);
+	if (r < 0)
+		return kmes_error_set(err, r, "cpu%u: holds something that is no event",
+				      ring->cpu);
+	return 0;
 }
 
 int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_error *err)

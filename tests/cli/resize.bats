@@ -134,3 +134,83 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 	assert_equal "${#stderr_lines[@]}" 1
 	assert_match "$stderr" 'none'
 }
+
+@test "resize: a forecast over a ring that is lapped all the time is a count, too" {
+	local flood i
+	rings_start --capacity=64K --slots=1 --exempt
+	# Batches larger than the ring: its tail is ahead of its end now and then.
+	background flood bash -c 'while kmes-emit -c 0 -n 100000 -B 256 -t flood "fill=$0"; do :; done' \
+		"$(printf '%0900d' 0)"
+	flood=$!
+	wait_until 5 kmes-emit -t warm
+	for ((i = 0; i < 60; i++)); do
+		kmes-resize -nj 128K >forecast
+		report_adds_up forecast
+	done
+	kill -KILL $flood
+}
+
+@test "resize: a change by somebody else in between holds nothing up" {
+	local i
+	command -v strace >/dev/null || skip "strace is not installed"
+	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	rings_start --capacity=1M --slots=1
+	# Before each of its requests in turn, the same change is made by another one.
+	for i in 2 3 4 5; do
+		kmes-resize 1M >/dev/null
+		background slow strace -o /dev/null -e trace=sendmsg \
+			-e "inject=sendmsg:delay_enter=1000000:when=$i" kmes-resize --timeout=2s 64K
+		sleep 0.5
+		kmes-resize 64K >/dev/null
+		end_of $! 20
+		assert_status 0
+	done
+}
+
+@test "resize: two at a time, and a reader that misses nothing" {
+	local first second
+	simulator_only "needs a slot a CPU"
+	rings_start --slots=2 --capacity=64K --load=1000
+	background follow kmes-dump -q -L -N -T none
+	wait_for_lines follow.out 10
+	background one bash -c 'for i in {1..15}; do kmes-resize 1M || exit; done'
+	first=$!
+	background two bash -c 'for i in {1..15}; do kmes-resize 64K || exit; done'
+	second=$!
+	end_of $first 60
+	assert_status 0
+	end_of $second 60
+	assert_status 0
+	kill -TERM "${KMES_PIDS[1]}"
+	end_of "${KMES_PIDS[1]}"
+	# With -L a loss would be status 3.
+	assert_status 0
+}
+
+@test "resize: a simulator that is killed meanwhile is told, by everybody who looks on" {
+	local i dump stat wait
+	simulator_only "the module cannot end under a reader"
+	for i in 1 2 3; do
+		rings_start --slots=64 --capacity=64K --load=2000
+		background dump kmes-dump -q
+		dump=$!
+		background stat kmes-stat 0.05
+		stat=$!
+		background wait kmes-wait --idle-for=60
+		wait=$!
+		wait_for_lines stat.out 60
+		background resize kmes-resize 4M
+		sleep "0.0$i"
+		kill -KILL "$SIM_PID"
+		end_of $!
+		[[ $status -eq 0 || $(cat resize.err) == "kmes-resize: "*"the simulator has ended" ]]
+		end_of $dump
+		assert_status 0
+		assert_match "$(tail -n 1 dump.err)" 'source ended'
+		end_of $stat
+		assert_status 0
+		assert_match "$(tail -n 1 stat.err)" 'source ended'
+		end_of $wait
+		assert_status 1
+	done
+}
