@@ -23,7 +23,7 @@ static volatile sig_atomic_t stop_signal;
 static volatile sig_atomic_t arrived[NSIG];
 
 /* What is changed whatever it was, as the tool was started with it. */
-static struct sigaction original_pipe, original_alarm;
+static struct sigaction original_pipe, original_size, original_alarm;
 static sigset_t original_mask;
 
 uint64_t cli_now_ns(void)
@@ -40,6 +40,8 @@ void cli_signals_begin(void)
 
 	sigemptyset(&ignore.sa_mask);
 	sigaction(SIGPIPE, &ignore, &original_pipe);
+	/* A file that may grow no more is a full disk, not the end. */
+	sigaction(SIGXFSZ, &ignore, &original_size);
 	sigaction(SIGALRM, NULL, &original_alarm);
 	sigprocmask(SIG_SETMASK, NULL, &original_mask);
 }
@@ -142,6 +144,7 @@ void cli_signals_for_child(void)
 		    now.sa_handler != SIG_DFL)
 			sigaction(sig, &action, NULL);
 	sigaction(SIGPIPE, &original_pipe, NULL);
+	sigaction(SIGXFSZ, &original_size, NULL);
 	sigaction(SIGALRM, &original_alarm, NULL);
 	sigprocmask(SIG_SETMASK, &original_mask, NULL);
 }

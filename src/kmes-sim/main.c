@@ -91,8 +91,6 @@ static int run(const struct sim_options *options, int ready_fd)
 		cli_no_memory();
 	cli_stop_catch();
 	cli_stop_on(SIGHUP);
-	/* A file that may not be that large is an error to us, not the end. */
-	signal(SIGXFSZ, SIG_IGN);
 	if (sim_open(sim, options) == 0) {
 		r = tell_ready(sim);
 		if (r == -EPIPE)
