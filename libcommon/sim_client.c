@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* sim_client.c - the client's end of the simulator's socket: connect, ask, take the answer. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -201,6 +203,14 @@ const char *kmes_sim_reason(int error)
 	}
 }
 
+/* To connect to a file of another kind is refused, too. */
+static bool is_other_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISSOCK(st.st_mode);
+}
+
 static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 {
 	const struct timeval look = { LOOK_MS / 1000, LOOK_MS % 1000 * 1000 };
@@ -222,8 +232,11 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 		case ENOTDIR:
 			return kmes_error_set(err, -ENOENT, "%s does not exist", path);
 		case ECONNREFUSED:
-			return kmes_error_set(err, -ENOENT,
-					      "%s: nobody listens there any more", path);
+			if (!is_other_file(path))
+				return kmes_error_set(err, -ENOENT,
+						      "%s: nobody listens there any more",
+						      path);
+			/* fall through */
 		case EPROTOTYPE:
 		case ENOTSOCK:
 			return kmes_error_set(err, -EPROTO,
