@@ -41,6 +41,7 @@ static int end_status(enum wait_end end)
 {
 	switch (end) {
 	case WAIT_END_MET:
+	case WAIT_END_OUTPUT:
 		return CLI_DONE;
 	case WAIT_END_TIMEOUT:
 		return EXIT_TIMEOUT;

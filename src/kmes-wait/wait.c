@@ -19,6 +19,8 @@
 /* With --surviving events are put in order, for which one may be held so long. */
 #define HELD_NS 25000000u
 #define WAIT_MS 100
+/* Whether stdout's reader is gone, while nothing is printed. */
+#define READER_LOOK_NS 500000000u
 
 struct wait {
 	const struct wait_opts *opts;
@@ -28,7 +30,8 @@ struct wait {
 	uint64_t events;	/* that passed */
 	uint64_t timeout_at_ns; /* CLOCK_MONOTONIC */
 	uint64_t idle_at_ns;
-	uint64_t last_look_ns; /* until when, 0: it has not come to that */
+	uint64_t last_look_ns;	   /* until when, 0: it has not come to that */
+	uint64_t reader_looked_ns; /* at stdout's other end */
 };
 
 static uint64_t now_ns(void)
@@ -156,6 +159,10 @@ static bool look_around(struct wait *w, bool is_empty, enum wait_end *end)
 	uint64_t now = now_ns();
 	bool is_last = w->last_look_ns != 0;
 
+	if (!w->opts->quiet && now - w->reader_looked_ns >= READER_LOOK_NS) {
+		w->reader_looked_ns = now;
+		cli_print_check_reader(w->printer);
+	}
 	if (!is_over(w, now)) {
 		w->last_look_ns = 0; /* an event came after all */
 		return false;
@@ -177,6 +184,19 @@ static enum wait_end end_of_reader(const struct wait *w, int rc)
 	else
 		cli_error("%s", kmes_reader_error(w->reader));
 	return WAIT_END_FAILED;
+}
+
+/* Sleeps until events come, or the time has come to look around. */
+static void sleep_on_rings(struct wait *w)
+{
+	bool prints = !w->opts->quiet;
+
+	if (prints)
+		cli_print_flush(w->printer);
+	if (kmes_reader_wait(w->reader, sleep_ms(w, now_ns()),
+			     prints ? cli_print_fd(w->printer) : -1) &&
+	    prints)
+		cli_print_check_reader(w->printer);
 }
 
 static enum wait_end loop(struct wait *w)
@@ -201,11 +221,11 @@ static enum wait_end loop(struct wait *w)
 		until_look = LOOK_EVERY;
 		if (look_around(w, rc == 0, &end))
 			return end;
+		if (cli_print_has_failed(w->printer))
+			return WAIT_END_OUTPUT;
 		if (rc > 0 || (w->last_look_ns && !w->opts->surviving))
 			continue;
-		if (!w->opts->quiet)
-			cli_print_flush(w->printer);
-		kmes_reader_wait(w->reader, sleep_ms(w, now_ns()), -1);
+		sleep_on_rings(w);
 	}
 }
 
@@ -219,6 +239,7 @@ enum wait_end wait_run(const struct wait_opts *opts, struct kmes_reader *reader,
 		.command = command,
 		.printer = printer,
 		.timeout_at_ns = sum_capped(now, opts->timeout_ns),
+		.reader_looked_ns = now,
 		.idle_at_ns = opts->on_idle ? sum_capped(now, opts->idle_ns) : UINT64_MAX,
 	};
 

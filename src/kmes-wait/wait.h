@@ -11,7 +11,8 @@ enum wait_end {
 	WAIT_END_TIMEOUT,
 	WAIT_END_COMMAND, /* the command ended unsuccessfully first */
 	WAIT_END_SIGNAL,
-	WAIT_END_FAILED, /* a message said why, or the printer will */
+	WAIT_END_OUTPUT, /* nobody reads, or it cannot be written: the printer knows */
+	WAIT_END_FAILED, /* a message said why */
 };
 
 /* Waits. `printer` is not used with -q. */
