@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# all.bats - what holds for every tool: help, wrong usage, full disks, gone readers.
+# shellcheck disable=SC2154
+
+load helper
+
+TOOLS=(kmes-dump kmes-stat kmes-resize kmes-wait kmes-emit kmes-sim)
+
+# What each reader of rings does once, and ends; with and without an end of its own.
+ONCE=("kmes-dump -s" "kmes-dump -sj" "kmes-stat" "kmes-stat -j" "kmes-stat -P" "kmes-stat -y"
+	"kmes-resize" "kmes-resize -j" "kmes-resize -n 64K" "kmes-wait --surviving -t a")
+FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-wait -t none"
+	"kmes-wait -n 100")
+
+@test "all: help, usage and version go to stdout, in one way" {
+	local tool option
+
+	for tool in "${TOOLS[@]}"; do
+		for option in --help -h --usage; do
+			run -0 --separate-stderr "$tool" $option
+			assert_match "${lines[0]}" "^Usage: $tool "
+			assert_equal "$stderr" ""
+		done
+		assert_match "$("$tool" --help)" '-V, --version'
+		for option in --version -V; do
+			run -0 --separate-stderr "$tool" $option
+			assert_match "$output" "^$tool [0-9]+\.[0-9]+\.[0-9]+\$"
+			assert_equal "$stderr" ""
+		done
+	done
+}
+
+@test "all: a wrong option is one line and a hint, and goes before what fails at run time" {
+	local tool option
+
+	export KMES_SOURCE=sim:$KMES_TMP/none
+	for tool in "${TOOLS[@]}"; do
+		for option in --nope --help=1 --versio -% $'--\e[31m\n'; do
+			run --separate-stderr "$tool" "$option"
+			assert_usage_error "^$tool: (unknown option|option takes no value): '"
+			assert_equal "${#stderr_lines[@]}" 2
+			assert_match "${stderr_lines[1]}" "^$tool: '$tool --help' lists the options\$"
+			[[ $stderr != *$'\e'* ]]
+		done
+	done
+	for tool in "${ONCE[@]}"; do
+		# shellcheck disable=SC2086 # several arguments
+		run --separate-stderr $tool --source=nowhere
+		assert_usage_error "^${tool%% *}: --source: not a source: 'nowhere'\$"
+	done
+}
+
+@test "all: no source is one line that says what to do, status 1" {
+	local tool
+
+	simulator_only "there is a source"
+	for tool in "${ONCE[@]}" "kmes-emit -t a"; do
+		# shellcheck disable=SC2086 # several arguments
+		run --separate-stderr env -u KMES_SOURCE XDG_RUNTIME_DIR="$KMES_TMP" $tool
+		assert_status 1
+		assert_equal "$output" ""
+		assert_equal "${#stderr_lines[@]}" 1
+		assert_match "$stderr" "^${tool%% *}: no source of events: native: .*; dev: .*; sim: $KMES_TMP/kmes-sim.sock does not exist .*kmes-sim"
+	done
+}
+
+@test "all: what is no simulator's socket is called so" {
+	local file
+
+	simulator_only "needs the simulator"
+	mkfifo fifo
+	mkdir folder
+	touch file
+	for file in fifo folder file /dev/null; do
+		run --separate-stderr kmes-stat -S "sim:$file"
+		assert_status 1
+		assert_equal "$stderr" "kmes-stat: $file is not a simulator's socket"
+	done
+}
+
+@test "all: without the permission it is one line that says so, status 1" {
+	local tool
+
+	rings_start --deny=attach
+	for tool in "${ONCE[@]}" "kmes-wait --timeout=0 touch ran"; do
+		# shellcheck disable=SC2086 # several arguments
+		run --separate-stderr $tool
+		assert_status 1
+		assert_equal "$output" ""
+		assert_equal "${#stderr_lines[@]}" 1
+		assert_match "$stderr" "^${tool%% *}: .*(denies|ermitted)"
+	done
+	[[ ! -e ran ]]
+}
+
+@test "all: a full disk is an error that names the output, status 1" {
+	local tool
+
+	rings_start --slots=1
+	kmes-emit -t a
+	for tool in "${ONCE[@]}" "kmes-dump" "kmes-stat 0.1" "kmes-wait --surviving -n 100"; do
+		run --separate-stderr timeout 10 bash -c "exec $tool >/dev/full"
+		assert_status 1
+		assert_match "$stderr" \
+			"${tool%% *}: standard output: cannot write: No space left on device"
+		# So is a file that may grow no more.
+		run timeout 10 bash -c "ulimit -f 0; exec $tool 2>&1 >file"
+		assert_status 1
+		assert_match "$output" "${tool%% *}: standard output: cannot write: File too large"
+	done
+}
+
+@test "all: a reader that is gone ends it quietly with 0, SIGPIPE ignored or not" {
+	local tool ignore
+
+	rings_start --slots=1
+	kmes-emit -t a
+	for ignore in ":" "trap '' PIPE"; do
+		for tool in "${ONCE[@]}" "${FOLLOWING[@]}" "kmes-wait --help"; do
+			# Nobody reads from the start on.
+			run --separate-stderr timeout 10 bash -c "$ignore
+				{ sleep 0.1; $tool; } 2>err | true; echo \${PIPESTATUS[0]}"
+			assert_output 0
+			run ! grep -v '^kmes-dump: source\|events,' err
+		done
+	done
+}
+
+@test "all: closed descriptors are never taken for others" {
+	local tool
+
+	rings_start --slots=1
+	kmes-emit -t a
+	for tool in "${ONCE[@]}"; do
+		run --separate-stderr bash -c "exec $tool >&-"
+		assert_status 1
+		assert_match "$stderr" 'standard output: cannot write: Bad file descriptor'
+		run -0 --separate-stderr bash -c "exec $tool 2>&- <&-"
+		[[ -n $output ]]
+		run --separate-stderr bash -c "exec $tool >&- 2>&- <&-"
+		assert_status 1
+	done
+	# Nothing of all that has gone into a ring.
+	assert_equal "$(kmes-stat -j | jq .totals.total)" 1
+}
+
+@test "all: signals that are ignored at the start stay ignored" {
+	local tool
+
+	rings_start --slots=1
+	for tool in "kmes-dump -d 1" "kmes-stat 0.3 4" "kmes-wait --idle-for=1" "kmes-emit -t a -n 11 -R 10"; do
+		# shellcheck disable=SC2086 # several arguments
+		background one env --ignore-signal=INT,TERM $tool
+		sleep 0.3
+		kill -INT $!
+		kill -TERM $!
+		end_of $!
+		assert_status 0
+	done
+}
