@@ -65,6 +65,9 @@ int run_target_read(const struct run_target *target, void *to, uint64_t from, si
 int run_target_write(const struct run_target *target, uint64_t to, const void *from,
 		     size_t len);
 
+/* The CPU that it runs on, or ran on last; -1 when that is not known. */
+int run_target_cpu(const struct run_target *target);
+
 /* Whether so many bytes can be stored there; what stands there stays. */
 bool run_target_is_writable(const struct run_target *target, uint64_t at, size_t len);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -85,6 +86,19 @@ static int serve_attach(const struct call *c)
 }
 
 /* ---- emit ---- */
+
+/* An event belongs to the ring of the CPU that its emitter runs on. */
+static void go_where_it_runs(const struct call *c)
+{
+	unsigned long mask[1024] = { 0 };
+	int cpu = run_target_cpu(&c->target);
+	size_t bits = 8 * sizeof(mask[0]);
+
+	if (cpu < 0 || (size_t)cpu >= bits * (sizeof(mask) / sizeof(mask[0])))
+		return;
+	mask[(size_t)cpu / bits] = 1ul << (size_t)cpu % bits;
+	sched_setaffinity(0, sizeof(mask), (const cpu_set_t *)mask);
+}
 
 /* Memory for the texts of a call; touched pages alone cost anything. */
 struct arena {
@@ -222,8 +236,10 @@ static int serve(const struct call *c)
 	case KMES_NR_ATTACH:
 		return serve_attach(c);
 	case KMES_NR_EMIT:
+		go_where_it_runs(c);
 		return serve_emit(c);
 	case KMES_NR_EMIT_BATCH:
+		go_where_it_runs(c);
 		return serve_batch(c);
 	}
 	return -ENOSYS;

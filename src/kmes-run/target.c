@@ -11,26 +11,51 @@
 
 #include "run.h"
 
-/* The process that a thread belongs to, or -errno. */
-static pid_t process_of(pid_t tid)
+/* A small file about a thread, terminated: its length, or -ESRCH. */
+static ssize_t read_about(pid_t tid, const char *name, char *text, size_t size)
 {
-	static const char key[] = "\nTgid:";
-	char path[48], text[1024];
-	const char *at;
+	char path[48];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -ESRCH;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, size - 1);
 	close(fd);
 	if (n <= 0)
 		return -ESRCH;
 	text[n] = '\0';
+	return n;
+}
+
+/* The process that a thread belongs to, or -errno. */
+static pid_t process_of(pid_t tid)
+{
+	static const char key[] = "\nTgid:";
+	char text[1024];
+	const char *at;
+
+	if (read_about(tid, "status", text, sizeof(text)) < 0)
+		return -ESRCH;
 	at = strstr(text, key);
 	return at ? (pid_t)strtol(at + strlen(key), NULL, 10) : -ESRCH;
+}
+
+/* The 39th field; the second one is a name in parentheses that may hold anything. */
+int run_target_cpu(const struct run_target *target)
+{
+	char text[1024];
+	const char *at;
+	int field;
+
+	if (read_about(target->tid, "stat", text, sizeof(text)) < 0)
+		return -1;
+	at = strrchr(text, ')');
+	for (field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	return at ? (int)strtol(at + 1, NULL, 10) : -1;
 }
 
 int run_target_open(struct run_target *target, pid_t tid)

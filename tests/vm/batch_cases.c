@@ -22,6 +22,8 @@ static int batch(uint32_t count, void *emitted)
 		.count = count,
 	};
 
+	if (is_native())
+		return (int)syscall(KMES_NR_EMIT_BATCH, entries, count, emitted);
 	return ioctl(device(), KMES_IOC_BATCH, &call);
 }
 

@@ -218,6 +218,12 @@ static inline int device(void)
 	return fd;
 }
 
+/* Whether the native calls are made, by number, as under kmes-run. */
+static inline bool is_native(void)
+{
+	return getenv("KMES_NATIVE") != NULL;
+}
+
 static inline int ring_attach(uint32_t cpu, void *capacity, void *generation)
 {
 	struct kmes_ioc_attach call = {
@@ -226,6 +232,8 @@ static inline int ring_attach(uint32_t cpu, void *capacity, void *generation)
 		.generation_ptr = (uintptr_t)generation,
 	};
 
+	if (is_native())
+		return (int)syscall(KMES_NR_ATTACH, cpu, capacity);
 	return ioctl(device(), KMES_IOC_ATTACH, &call);
 }
 
@@ -252,6 +260,8 @@ static inline struct vm_ring ring_open(uint32_t cpu)
 	r.view.producer = r.producer;
 	r.view.data = r.base + KMES_DATA_OFFSET;
 	r.view.capacity = r.capacity;
+	if (is_native())
+		r.generation = r.producer->generation;
 	return r;
 }
 
@@ -313,6 +323,8 @@ static inline int emit_raw(const void *type, uint16_t type_len, const void *payl
 		.payload_len = payload_len,
 	};
 
+	if (is_native())
+		return (int)syscall(KMES_NR_EMIT, type, type_len, payload, payload_len);
 	return ioctl(device(), KMES_IOC_EMIT, &call);
 }
 
