@@ -33,11 +33,8 @@ each() {
 }
 
 @test "kmes-run: attach: privilege, slots, pointers, name [A2 A5 A6]" {
-	each attach_cases without-privilege slot-query bad-index bad-pointer every-slot name
-}
-
-@test "kmes-run: rates count per process of the program [E11]" {
-	kmes-run rate_cases burst process threads exempt
+	each attach_cases without-privilege slot-query bad-index every-slot name
+	each native_cases fault
 }
 
 @test "kmes-run: attach, map, read in one program" {

@@ -114,9 +114,27 @@ static void killed_callers(void)
 	check_eq(emit("native.after"), 0);
 }
 
+/* A bad pointer is EFAULT, and no descriptor is left behind. */
+static void bad_pointers(void)
+{
+	int before = dup(0);
+
+	for (int i = 0; i < 50; i++)
+		check_errno(ring_attach(0, (void *)8, NULL), EFAULT);
+	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, (void *)8, NULL), EFAULT);
+	close(before);
+	check_eq(dup(0), before);
+	check_errno(syscall(KMES_NR_EMIT, 8, 2, "\x80", 1), EFAULT);
+	check_errno(syscall(KMES_NR_EMIT, "ab", 2, 8, 1), EFAULT);
+	check_errno(syscall(KMES_NR_EMIT_BATCH, 8, 1, 8), EFAULT);
+}
+
 static const struct vm_case cases[] = {
-	{ "timer", under_a_timer },   { "threads", threads_and_children },
-	{ "read", attach_and_read },  { "truncated", truncated_arguments },
+	{ "fault", bad_pointers },
+	{ "timer", under_a_timer },
+	{ "threads", threads_and_children },
+	{ "read", attach_and_read },
+	{ "truncated", truncated_arguments },
 	{ "killed", killed_callers },
 };
 
