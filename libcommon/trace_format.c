@@ -101,14 +101,47 @@ static void set_place(struct field *field, const struct tep_format_field *from)
 		field->place = from->size ? PLACE_FIXED : PLACE_REST;
 }
 
+/* Bytes of one element of a list whose type is told by its name alone; 0: not known. */
+static uint32_t find_element_size(const char *type)
+{
+	static const struct {
+		const char *name;
+		uint32_t size;
+	} sizes[] = {
+		{ "u8[]", 1 },
+		{ "s8[]", 1 },
+		{ "char[]", 1 },
+		{ "bool[]", 1 },
+		{ "u16[]", 2 },
+		{ "s16[]", 2 },
+		{ "short[]", 2 },
+		{ "int[]", 4 },
+		{ "u32[]", 4 },
+		{ "s32[]", 4 },
+		{ "u64[]", 8 },
+		{ "s64[]", 8 },
+		{ "long[]", sizeof(long) },
+		{ "size_t[]", 8 },
+		{ "cpumask_t", sizeof(long) },
+	};
+	size_t i, len = strlen(type);
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t end = strlen(sizes[i].name);
+
+		if (len >= end && !strcmp(type + len - end, sizes[i].name))
+			return sizes[i].size;
+	}
+	return 0;
+}
+
 static void set_shape(struct field *field, const struct tep_format_field *from)
 {
 	bool is_list = from->flags & TEP_FIELD_IS_ARRAY || field->place != PLACE_FIXED;
 	uint32_t element = is_list ? from->elementsize : field->size;
 
-	/* A mask of CPUs is made of the kernel's words. */
-	if (strstr(from->type, "cpumask_t"))
-		element = sizeof(long);
+	if (field->place == PLACE_ABSOLUTE || field->place == PLACE_RELATIVE)
+		element = find_element_size(from->type);
 	field->is_signed = from->flags & TEP_FIELD_IS_SIGNED;
 	field->element = (uint8_t)element;
 	if (is_list && is_text(from))
@@ -210,7 +243,7 @@ static int add_event(struct kmes_trace_formats *f, struct tep_event *event,
 	uint32_t count;
 	int r;
 
-	if (event->id < 0 || (uint32_t)event->id >= IDS || f->by_id[event->id])
+	if (event->id <= 0 || (uint32_t)event->id >= IDS || f->by_id[event->id])
 		return -EBADMSG;
 	if ((size_t)snprintf(type, sizeof(type), "ftrace.%s.%s", system, event->name) >=
 	    sizeof(type))

@@ -490,6 +490,5 @@ int main(void)
 		cmocka_unit_test(subbuf_half_a_word_at_the_end_is_bad),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
