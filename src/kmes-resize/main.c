@@ -127,8 +127,11 @@ static int run(const struct resize_opts *opts, struct kmes_source *src,
 {
 	struct resize_rings rings = { 0 };
 	uint64_t capacity = 0;
-	int r = resize_attach(&rings, src, err);
+	/* What cannot be resized at all says so before anything is attached to. */
+	int r = kmes_source_capacity(src, &capacity, err);
 
+	if (r == 0)
+		r = resize_attach(&rings, src, err);
 	/* Behind the attaching: a change by somebody else is then seen here or there. */
 	if (r == 0)
 		r = kmes_source_capacity(src, &capacity, err);
