@@ -69,7 +69,7 @@ static uint64_t number_of(const struct dump_names *names, const char *name)
 static int scan(const struct dump_names *names, uint64_t *count, uint64_t *highest,
 		char **oldest)
 {
-	DIR *dir = opendir(names->dir);
+	DIR *dir = opendir(*names->dir ? names->dir : ".");
 	uint64_t lowest = UINT64_MAX;
 	struct dirent *entry;
 
@@ -105,7 +105,7 @@ int dump_names_init(struct dump_names *names, const char *file)
 	char *oldest;
 	int r;
 
-	names->dir = slash ? strndup(file, (size_t)(slash + 1 - file)) : strdup("./");
+	names->dir = slash ? strndup(file, (size_t)(slash + 1 - file)) : strdup("");
 	names->stem = strndup(name, (size_t)(ext - name));
 	names->ext = strdup(ext);
 	if (!names->dir || !names->stem || !names->ext)

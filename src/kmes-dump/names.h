@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct dump_names {
-	char *dir;     /* with a slash behind it */
+	char *dir;     /* with a slash behind it, or "" */
 	char *stem;    /* of the file */
 	char *ext;     /* from the dot on, or "" */
 	uint64_t last; /* the highest number given */

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Captures that were cut, damaged or padded: the whole events, then what is wrong.
+
+load helper
+load prepared
+
+CUT='ends in the middle of an event (still being written?)'
+
+# Six events and a loss, captured as `all` and, in three members, as `all.gz`.
+prepare_small() {
+	local i
+
+	for i in 1 2 3 6 7 8; do
+		event 0 "$i" $((1795983682000000000 + i)) "t$i" "81a16e0$i"
+	done
+	prepared_start
+	kmes-dump -sq -w all
+	kmes-dump -q all >want
+	{
+		head -c 300 all | gzip -9n
+		tail -c +301 all | head -c 100 | gzip -9n
+		tail -c +401 all | gzip -9n
+	} >all.gz
+}
+
+# check_prefixes FILE: each length of it but the whole.
+check_prefixes() {
+	python3 - "$1" "$CUT" <<-'END'
+		import subprocess, sys
+		data, want = open(sys.argv[1], "rb").read(), open("want", "rb").read().splitlines(True)
+		message = "kmes-dump: cut: " + sys.argv[2] + "\n"
+		last = 0
+		for length in range(len(data)):
+		    with open("cut", "wb") as cut:
+		        cut.write(data[:length])
+		    run = subprocess.run(["kmes-dump", "-q", "cut"], capture_output=True)
+		    lines = run.stdout.splitlines(True)
+		    if length == 0:
+		        message0 = "kmes-dump: cut: not a KMES capture: it is empty\n"
+		    good = run.stderr.decode() == (message if length else message0)
+		    if run.returncode != 1 or not good or lines != want[:len(lines)] or len(lines) < last:
+		        sys.exit(f"{sys.argv[1]}, the first {length} bytes: {run}")
+		    last = len(lines)
+		if last != len(want):
+		    sys.exit(f"the longest prefix showed {last} of {len(want)} lines")
+	END
+}
+
+@test "capture cut: each prefix of a plain one gives its whole events, then the message" {
+	prepare_small
+	check_prefixes all
+}
+
+@test "capture cut: each prefix of a compressed one, over three members" {
+	prepare_small
+	check_prefixes all.gz
+}
+
+@test "capture cut: between two events, too, and with the events before counted" {
+	local end=64
+
+	prepare_small
+	# header, six events of 83 bytes, a loss; then the end record
+	end=$(($(stat -c %s all) - $(tail -c +65 all | python3 -c '
+import struct, sys
+data = sys.stdin.buffer.read()
+at = 0
+while at + struct.unpack_from("<I", data, at)[0] < len(data):
+    at += struct.unpack_from("<I", data, at)[0]
+print(len(data) - at)')))
+	head -c $end all >short
+	run -1 --separate-stderr kmes-dump short
+	assert_equal "$output" "$(cat want)"
+	assert_equal "$stderr" "kmes-dump: short: $CUT
+kmes-dump: 6 events, 2 lost (cpu0: 2)"
+	gzip -c short >short.gz
+	run -1 --separate-stderr kmes-dump -q short.gz
+	assert_equal "$output" "$(cat want)"
+	assert_equal "$stderr" "kmes-dump: short.gz: $CUT"
+	# An event that is missing inside does not go by unseen, either.
+	{ head -c 64 all; tail -c +148 all; } >short
+	run -1 --separate-stderr kmes-dump -q short
+	assert_equal "$output" "$(tail -n +2 want)"
+	assert_equal "$stderr" "kmes-dump: short: holds 5 events where its end says 6"
+}
+
+@test "capture cut: a cut one does not end the row" {
+	prepare_small
+	head -c 200 all >short
+	run -1 --separate-stderr kmes-dump -q short all
+	assert_equal "$output" "$(head -1 want; cat want)"
+}
+
+@test "capture cut: zeros or junk behind the last member are passed over with a warning" {
+	local what
+
+	prepare_small
+	for what in zeros junk byte many; do
+		cp all.gz odd
+		case $what in
+		zeros) head -c 512 /dev/zero >>odd ;;
+		junk) echo "some text behind it" >>odd ;;
+		byte) printf '\0' >>odd ;;
+		many) head -c 3000000 /dev/zero >>odd ;;
+		esac
+		run -0 --separate-stderr kmes-dump -q odd
+		assert_equal "$output" "$(cat want)"
+		assert_equal "$stderr" "kmes-dump: odd: what follows the last gzip member is passed over"
+		kmes-dump -q -r - <odd >got 2>err
+		cmp want got
+		cat odd | kmes-dump -q -r - >got 2>err
+		cmp want got
+		grep -q 'passed over' err
+	done
+}
+
+@test "capture cut: junk behind a plain one, and sizes that lie, are named by their byte" {
+	local size
+
+	prepare_small
+	size=$(stat -c %s all)
+	{ cat all; head -c 200 /dev/zero; } >odd
+	run -1 --separate-stderr kmes-dump -q odd
+	assert_equal "$output" "$(cat want)"
+	assert_equal "$stderr" "kmes-dump: odd: not an event at byte $size"
+	# An event of 128 MiB that is not there: no memory is taken for it.
+	{ cat all; printf '\0\0\0\x08'; head -c 100 /dev/zero; } >odd
+	run -1 --separate-stderr bash -c 'ulimit -v 100000; kmes-dump -q odd'
+	assert_equal "$output" "$(cat want)"
+	{ cat all; printf '\0\0\0\x80'; head -c 100 /dev/zero; } >odd
+	run -1 --separate-stderr kmes-dump -q odd
+	assert_match "$stderr" 'not an event at byte'
+}
+
+@test "capture cut: damage in a member comes behind the events that stand before it" {
+	prepare_small
+	gzip -9nc all >one.gz
+	# A wrong checksum: every byte of the data was sound.
+	{ head -c -8 one.gz; printf 'XXXX'; tail -c 4 one.gz; } >odd
+	run -1 --separate-stderr kmes-dump -q odd
+	assert_equal "$output" "$(cat want)"
+	assert_match "$stderr" '^kmes-dump: odd: damaged gzip data after byte [0-9]+$'
+	# The first of three members is whole.
+	size=$(head -c 300 all | gzip -9n | wc -c)
+	{ head -c "$size" all.gz; head -c 10 <(tail -c +$((size + 1)) all.gz); head -c 40 /dev/zero; } >odd
+	run -1 --separate-stderr kmes-dump -q odd
+	assert_equal "$output" "$(head -n 2 want)"
+}
+
+@test "capture cut: empty members and empty captures in a row are nothing special" {
+	local i
+
+	prepare_small
+	gzip -nc </dev/null >empties
+	for i in {1..12}; do
+		cat empties empties >twice
+		mv twice empties
+	done
+	cat empties all.gz empties >odd
+	run -0 --separate-stderr kmes-dump -q odd
+	assert_equal "$output" "$(cat want)"
+	assert_equal "$stderr" ""
+	kmes-dump -sq -t nothing -c 0 -a 2030-01-01 -w none
+	run -0 kmes-dump -q none all none
+	assert_equal "$(grep -vc '^---' <<<"$output")" 6
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Captures on disks that are full or broken: said by name, with what is safe.
+
+load helper
+
+teardown() {
+	umount "$KMES_TMP/small" 2>/dev/null || true
+	common_teardown
+}
+
+# small_disk BYTES: at small/, of that size.
+small_disk() {
+	mkdir small
+	mount -t tmpfs -o size="$1" none small 2>/dev/null || skip "tmpfs cannot be mounted here"
+}
+
+# Some 1.6 MB of events whose text does not compress.
+fill_rings() {
+	rings_start --slots=1 --exempt --capacity=4M
+	base64 -w 600 </dev/urandom | head -n 2000 |
+		sed 's/.*/{"type":"x","payload":{"fill":"&"}}/' | kmes-emit -i -
+}
+
+# check_safe FILE STDERR: it can be read up to there, and holds the events called safe.
+check_safe() {
+	local safe
+
+	assert_match "$2" "^kmes-dump: $1: No space left on device; ([0-9]+) events are safe"
+	safe=${BASH_REMATCH[1]}
+	((safe > 100 && safe < 2000)) || { echo "$safe are safe"; return 1; }
+	run -1 --separate-stderr kmes-dump -q -T none "$1"
+	assert_match "$stderr" "^kmes-dump: $1: ends in the middle of an event"
+	((${#lines[@]} >= safe)) || { echo "$safe are safe, ${#lines[@]} are there"; return 1; }
+	cmp <(printf '%s\n' "${lines[@]}") <(kmes-dump -sq -T none | head -n ${#lines[@]})
+}
+
+@test "capture disk: a full one is said, and what was written can be read" {
+	fill_rings
+	small_disk 512K
+	run -1 --separate-stderr kmes-dump -sq -w small/plain
+	assert_equal "${#stderr_lines[@]}" 1
+	check_safe small/plain "$stderr"
+	rm small/plain
+	run -1 --separate-stderr kmes-dump -sq -w small/packed.gz
+	assert_equal "${#stderr_lines[@]}" 1
+	assert_match "$stderr" '^kmes-dump: small/packed.gz: No space left on device; [0-9]+ events are safe$'
+}
+
+@test "capture disk: full for a follower, which ends at once, with compression, too" {
+	fill_rings
+	small_disk 512K
+	for file in plain packed.gz; do
+		background dump kmes-dump -w small/$file
+		end_of $!
+		assert_status 1
+		assert_match "$(cat dump.err)" "small/$file: No space left on device"
+		rm small/$file
+	done
+}
+
+@test "capture disk: full from the first byte on" {
+	fill_rings
+	for option in '' -z; do
+		# shellcheck disable=SC2086 # none or one
+		run -1 --separate-stderr kmes-dump -sq $option -w /dev/full
+		assert_equal "$stderr" "kmes-dump: /dev/full: No space left on device; 0 events are safe"
+		# shellcheck disable=SC2086
+		run -1 --separate-stderr bash -c "kmes-dump -sq $option -w - >/dev/full"
+		assert_equal "$stderr" "kmes-dump: -: No space left on device; 0 events are safe"
+	done
+	# An empty capture fails no later than at its end.
+	run -1 --separate-stderr kmes-dump -sq -t nothing -w /dev/full
+	assert_match "$stderr" '/dev/full: No space left'
+	# What is printed beside it was not disturbed.
+	run -1 --separate-stderr kmes-dump -sq -n 1 -T none -w /dev/full --print
+	assert_match "$output" '^cpu0  #1  USR  x'
+}
+
+@test "capture disk: with --keep the oldest file goes first" {
+	fill_rings
+	small_disk 1M
+	run -0 --separate-stderr kmes-dump -sq -w small/c.kmes --rotate-size=200K --keep=100
+	assert_equal "$stderr" ""
+	[[ ! -e $(echo small/c-000001-*.kmes) ]]
+	[[ -e $(echo small/c-000007-*.kmes) ]]
+	# What stayed is whole, and the newest.
+	kmes-dump -q -T none small/c-* >back
+	kmes-dump -sq -T none | tail -n "$(wc -l <back)" | cmp - back
+	(($(wc -l <back) > 700))
+}
+
+@test "capture disk: without other files of its own --keep does not save it" {
+	fill_rings
+	small_disk 512K
+	head -c 200000 /dev/zero >small/c-000001-20260101T000000Z.kmes.bak
+	run -1 --separate-stderr kmes-dump -sq -w small/c.kmes --rotate-size=4M --keep=3
+	assert_match "$stderr" '^kmes-dump: small/c-000001-[0-9TZ]+.kmes: No space left on device; [0-9]+ events are safe$'
+	assert_equal "$(stat -c %s small/c-000001-20260101T000000Z.kmes.bak)" 200000
+}
+
+@test "capture disk: errors of writing, syncing and closing are all said" {
+	local call safe
+
+	[[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"
+	fill_rings
+	for call in write fdatasync close; do
+		for file in plain packed.gz; do
+			# Only when the disk took it, or nothing was said of it, it is safe.
+			safe=0
+			[[ $call != close ]] || safe=2000
+			FAIL_CALL=$call FAIL_NAME=/$file run -1 --separate-stderr \
+				env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" \
+				kmes-dump -sq -w $file
+			assert_equal "$stderr" \
+				"kmes-dump: $file: Input/output error; $safe events are safe"
+		done
+	done
+	# When it happens at a rotation nothing more is written.
+	FAIL_CALL=close FAIL_NAME=c-000002- run -1 --separate-stderr \
+		env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" \
+		kmes-dump -sq -w c.kmes --rotate-size=200K
+	assert_match "$stderr" '^kmes-dump: c-000002-[0-9TZ]+.kmes: Input/output error; [0-9]+ events are safe$'
+	assert_equal "$(printf '%s\n' c-* | wc -l)" 2
+	kmes-dump -q c-* >back
+	assert_match "$stderr" "; $(wc -l <back) events are safe"
+}
+
+@test "capture disk: a folder that is not there, or not ours" {
+	rings_start --slots=1
+	run -1 --separate-stderr kmes-dump -s -w missing/file
+	assert_equal "$stderr" "kmes-dump: missing/file: No such file or directory; 0 events are safe"
+	run -1 --separate-stderr kmes-dump -s -w missing/file --rotate-size=1M
+	assert_equal "$stderr" "kmes-dump: missing/file: No such file or directory"
+	run -1 --separate-stderr kmes-dump -s -w .
+	assert_match "$stderr" '^kmes-dump: .: Is a directory'
+}
