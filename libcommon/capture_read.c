@@ -187,12 +187,14 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	return 0;
 }
 
-/* What stands at hand: 1 an item, 0 more bytes are needed, or -errno (-EINTR: enough). */
-static int parse(struct kmes_capture_reader *r, struct kmes_item *item)
+/*
+ * What stands at hand: 1 an item, 0 more bytes are needed, or -errno, which is -EINTR when
+ * `*passed` records were enough of no interest.
+ */
+static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
+		 unsigned int *passed)
 {
-	unsigned int passed = 0;
-
-	while (passed++ < PASSED_MAX) {
+	while ((*passed)++ < PASSED_MAX) {
 		const uint8_t *at = r->buf + r->off;
 		size_t len = r->len - r->off;
 		size_t magic = len < 8 ? len : 8;
@@ -256,10 +258,11 @@ static int judge_growth(struct kmes_capture_reader *r)
 
 int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
 {
+	unsigned int passed = 0;
 	int rc;
 
 	do {
-		rc = parse(r, item);
+		rc = parse(r, item, &passed);
 		if (rc == 0)
 			rc = fill(r);
 		else if (rc != -EINTR)

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * bench_capture.c - whether a recorder keeps up, and how fast it compresses.
+ *
+ * One ring of 4 MiB is written at a million events of 160 bytes a second for 20 seconds
+ * (KMES_BENCH_SECONDS), while kmes-dump -w records into a plain file on tmpfs: none may be
+ * lost. Then a capture of 2 million of these events is compressed by kmes-dump and by
+ * `pigz -1`, in turns; the best and the median of a few rounds are shown.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture.h"
+
+#define RATE 1000000u
+#define PACKED_EVENTS 2000000u
+#define ROUNDS 5
+
+static const char *bin_dir;
+static char folder[] = "/dev/shm/kmes-bench.XXXXXX";
+static char source[64];
+static pid_t simulator, recorder;
+
+static void clean_up(void)
+{
+	char command[128];
+
+	if (recorder > 0)
+		kill(recorder, SIGKILL);
+	if (simulator > 0)
+		kill(simulator, SIGTERM);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	if (system(command))
+		fprintf(stderr, "bench_capture: %s is left behind\n", folder);
+}
+
+static _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "bench_capture: %s: %s\n", what, strerror(errno));
+	clean_up();
+	exit(1);
+}
+
+/* Starts a program with its stdout on `out`. */
+static pid_t start(const char *program, const char *const *argv, int out)
+{
+	char path[4096];
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid)
+		return pid;
+	dup2(out, STDOUT_FILENO);
+	snprintf(path, sizeof(path), "%s/%s", bin_dir, program);
+	if (!strncmp(program, "kmes-", 5))
+		execv(path, (char *const *)argv);
+	else
+		execvp(program, (char *const *)argv);
+	_exit(127);
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void simulator_start(void)
+{
+	static char socket_arg[64];
+	static const char *const args[] = { "kmes-sim",	     socket_arg, "--slots=1",
+					    "--capacity=4M", "--exempt", NULL };
+	char line[256];
+	int fds[2];
+	FILE *out;
+
+	if (!mkdtemp(folder) || pipe2(fds, O_CLOEXEC) < 0)
+		die("setup");
+	snprintf(socket_arg, sizeof(socket_arg), "--socket=%s/sock", folder);
+	snprintf(source, sizeof(source), "sim:%s/sock", folder);
+	simulator = start("kmes-sim", args, fds[1]);
+	close(fds[1]);
+	out = fdopen(fds[0], "r");
+	if (!out || !fgets(line, sizeof(line), out))
+		die("kmes-sim does not start");
+}
+
+/* A payload of 67 bytes in which what varies in life does. */
+static uint16_t make_payload(char *to, uint64_t n)
+{
+	static const char *const users[] = { "alice", "bobby", "carol", "david" };
+
+	memcpy(to,
+	       "\x84\xa4user\xa5"
+	       "alice\xa3pid\xcd\x12\x67\xa6result\x00\xa4path\xd9\x21/usr/lib/",
+	       43);
+	memcpy(to + 7, users[n % 4], 5);
+	to[17] = (char)(n >> 8);
+	to[18] = (char)n;
+	snprintf(to + 43, 25, "%024" PRIu64, n * 2654435761u);
+	return 67;
+}
+
+/* Emits for so long, at RATE or, at 0, `count` events as fast as it goes. */
+static uint64_t emit(double duration, uint64_t count)
+{
+	static char payloads[KMES_BATCH_MAX][80];
+	struct kmes_record records[KMES_BATCH_MAX];
+	struct kmes_error err = { "" };
+	struct kmes_source *src;
+	double begin = now();
+	uint64_t total = 0;
+	uint32_t i, emitted;
+
+	if (kmes_source_open(&src, source, &err))
+		die(err.text);
+	while (count ? total < count : now() - begin < duration) {
+		if (!count && (double)total > (now() - begin) * RATE) {
+			usleep(100);
+			continue;
+		}
+		for (i = 0; i < KMES_BATCH_MAX; i++)
+			records[i] = (struct kmes_record){
+				"audit.file.opens", payloads[i],
+				make_payload(payloads[i], total + i), 16
+			};
+		if (kmes_source_emit_batch(src, 0, records, KMES_BATCH_MAX, &emitted))
+			die("emit");
+		total += emitted;
+	}
+	kmes_source_close(src);
+	return total;
+}
+
+struct held {
+	uint64_t events, lost;
+	uint32_t size; /* of an event */
+};
+
+static struct held read_back(const char *path)
+{
+	struct kmes_capture_reader *r;
+	struct held held = { 0 };
+	struct kmes_item item;
+	int rc;
+
+	if (kmes_capture_open(&r, open(path, O_RDONLY | O_CLOEXEC), false) < 0)
+		die(path);
+	while ((rc = kmes_capture_next(r, &item)) >= 0) {
+		if (rc && item.kind == KMES_ITEM_LOSS)
+			held.lost += item.loss.last - item.loss.first + 1;
+		if (rc && item.kind == KMES_ITEM_EVENT) {
+			held.events++;
+			held.size = item.event->size;
+		}
+	}
+	if (rc != -ENODATA)
+		die("the capture is not complete");
+	kmes_capture_close(r);
+	return held;
+}
+
+/* Records while `emit` goes on; tells what the file holds, and what it cost. */
+static struct held record(const char *path, double duration, uint64_t count, double *rate,
+			  double *cpu)
+{
+	const char *args[] = { "kmes-dump", "-q", "-S", source, "-w", path, NULL };
+	struct rusage usage;
+	double begin;
+	int status;
+
+	recorder = start("kmes-dump", args, STDERR_FILENO);
+	usleep(500000);
+	begin = now();
+	*rate = (double)emit(duration, count) / (now() - begin);
+	usleep(500000);
+	kill(recorder, SIGTERM);
+	if (wait4(recorder, &status, 0, &usage) < 0 || status)
+		die("kmes-dump -w failed");
+	recorder = 0;
+	*cpu = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
+	       (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+	return read_back(path);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double time_of(const char *program, const char *const *argv, const char *to)
+{
+	int status, out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	double begin = now();
+	pid_t pid;
+
+	if (out < 0)
+		die(to);
+	pid = start(program, argv, out);
+	close(out);
+	if (waitpid(pid, &status, 0) < 0)
+		die(program);
+	return status ? -1 : now() - begin;
+}
+
+static void show(const char *name, double *seconds, double megabytes, const char *path)
+{
+	struct stat st;
+
+	qsort(seconds, ROUNDS, sizeof(*seconds), ascending);
+	if (stat(path, &st) < 0)
+		die(path);
+	printf("%-28s %7.0f MB/s, median %.0f; to %.1f %%\n", name,
+	       megabytes / seconds[0], megabytes / seconds[ROUNDS / 2],
+	       (double)st.st_size / megabytes / 1e4);
+}
+
+static void compare_packing(const char *plain)
+{
+	const char *ours[] = { "kmes-dump", "-q", "-r", plain, "-z", "-w", "-", NULL };
+	const char *theirs[] = { "pigz", "-1", "-c", plain, NULL };
+	double our_time[ROUNDS], their_time[ROUNDS];
+	char our_file[64], their_file[64];
+	bool has_pigz = true;
+	struct stat st;
+	int i;
+
+	snprintf(our_file, sizeof(our_file), "%s/ours.gz", folder);
+	snprintf(their_file, sizeof(their_file), "%s/theirs.gz", folder);
+	for (i = 0; i < ROUNDS; i++) {
+		our_time[i] = time_of("kmes-dump", ours, our_file);
+		if (our_time[i] < 0)
+			die("kmes-dump -z failed");
+		if (has_pigz)
+			their_time[i] = time_of("pigz", theirs, their_file);
+		has_pigz = has_pigz && their_time[i] >= 0;
+	}
+	if (stat(plain, &st) < 0)
+		die(plain);
+	show("kmes-dump -r -z -w", our_time, (double)st.st_size / 1e6, our_file);
+	if (has_pigz)
+		show("pigz -1", their_time, (double)st.st_size / 1e6, their_file);
+	else
+		printf("pigz -1: skipped, pigz is not installed\n");
+}
+
+int main(void)
+{
+	const char *seconds = getenv("KMES_BENCH_SECONDS");
+	double duration = seconds ? strtod(seconds, NULL) : 20, rate, cpu;
+	struct held held;
+	char path[64];
+
+	bin_dir = getenv("KMES_BIN") ? getenv("KMES_BIN") : "build/bin";
+	simulator_start();
+	snprintf(path, sizeof(path), "%s/plain.kmes", folder);
+	held = record(path, duration, 0, &rate, &cpu);
+	printf("recorded %.2f million events/s of %u bytes for %.0f s: %" PRIu64
+	       " events, %" PRIu64 " lost; kmes-dump took %.0f %% of a core\n",
+	       rate / 1e6, held.size, duration, held.events, held.lost,
+	       cpu / duration * 100);
+	fflush(stdout);
+	held = record(path, 0, PACKED_EVENTS, &rate, &cpu);
+	compare_packing(path);
+	clean_up();
+	return 0;
+}
