@@ -61,6 +61,12 @@ static void parse_operands(struct stat_opts *opts, struct cli *cli)
 	cli_no_more_operands(cli);
 }
 
+/* It is replaced by another file, which standard output cannot be. */
+static bool is_file_name(const char *text)
+{
+	return *text && strcmp(text, "-") && text[strlen(text) - 1] != '/';
+}
+
 static void parse(struct stat_opts *opts, struct cli *cli)
 {
 	const char *text;
@@ -94,6 +100,8 @@ static void parse(struct stat_opts *opts, struct cli *cli)
 	if (opts->textfile && (opts->format || opts->watch || opts->types))
 		cli_usage_error("--textfile goes with none of -W, -P, -j, -y",
 				opts->textfile);
+	if (opts->textfile && !is_file_name(opts->textfile))
+		cli_usage_error("--textfile: not a file's name", opts->textfile);
 	if (opts->textfile && !opts->interval_ns)
 		cli_usage_error("--textfile needs an INTERVAL", opts->textfile);
 	if (opts->format == &stat_prometheus && (opts->interval_ns || opts->types))
@@ -131,47 +139,56 @@ static int put_sample(const struct stat_opts *opts, struct stat_sampler *s,
 	return 0;
 }
 
+/* What is looked at: a source, and the sampler of its rings. */
+struct subject {
+	const struct cli *cli;
+	struct kmes_source *src;
+	struct stat_sampler s;
+};
+
 /*
  * A source that ended is opened once more; where it did not come back that is the end.
  * 1: go on, 0: ended, or -errno.
  */
-static int follow_source(const struct cli *cli, struct kmes_source **src,
-			 struct stat_sampler *s, struct kmes_error *err)
+static int follow_source(void *arg, struct kmes_error *err)
 {
+	struct subject *subject = arg;
+	const struct cli *cli = subject->cli;
 	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
 	struct kmes_source *next;
 	int r;
 
-	if (kmes_source_alive(*src))
+	if (kmes_source_alive(subject->src))
 		return 1;
-	if (kmes_source_open(&next, cli_source_name(cli), NULL) < 0) {
-		cli_warn("source ended");
+	if (kmes_source_open(&next, cli_source_name(cli), NULL) < 0)
 		return 0;
-	}
-	r = stat_sampler_reopen(s, next, cpus, err);
-	cli_source_close(*src);
-	*src = next;
+	r = stat_sampler_reopen(&subject->s, next, cpus, err);
+	cli_source_close(subject->src);
+	subject->src = next;
 	return r < 0 ? r : 1;
 }
 
-/* A sample at each beat, until COUNT, a signal, or nobody reads. 0 or -errno. */
-static int run(const struct stat_opts *opts, const struct cli *cli,
-	       struct kmes_source **src, struct stat_sampler *s, struct cli_out *out,
+/* A sample at each beat, until COUNT, a signal, or nobody reads: 1; 0: ended, or -errno. */
+static int run(const struct stat_opts *opts, struct subject *subject, struct cli_out *out,
 	       struct kmes_error *err)
 {
 	uint64_t done = 0;
 	struct beat beat;
-	int r;
+	int r = opts->textfile ? stat_textfile_check(opts->textfile, err) : 0;
 
+	if (r < 0)
+		return r;
 	beat_start(&beat, opts->interval_ns);
 	for (;;) {
-		r = put_sample(opts, s, out, err);
-		done++;
-		if (r < 0 || out->error || !opts->interval_ns || done == opts->count)
+		r = put_sample(opts, &subject->s, out, err);
+		if (r < 0)
 			return r;
+		done++;
+		if (out->error || !opts->interval_ns || done == opts->count)
+			return 1;
 		if (!beat_wait(&beat, out))
-			return 0;
-		r = follow_source(cli, src, s, err);
+			return 1;
+		r = follow_source(subject, err);
 		if (r <= 0)
 			return r;
 	}
@@ -255,8 +272,7 @@ int main(int argc, char **argv)
 {
 	struct stat_opts opts = { 0 };
 	struct kmes_error err = { "" };
-	struct kmes_source *src;
-	struct stat_sampler s;
+	struct subject subject = { 0 };
 	struct cli_out out;
 	struct cli cli;
 	int r, status;
@@ -275,24 +291,29 @@ int main(int argc, char **argv)
 		cli_end(&cli);
 		return status;
 	}
-	src = cli_source_open(&cli);
-	r = stat_sampler_open(&s, src, NULL, opts.types || opts.watch, &err);
+	subject.cli = &cli;
+	subject.src = cli_source_open(&cli);
+	r = stat_sampler_open(&subject.s, subject.src, NULL, opts.types, &err);
 	if (r == 0)
-		cli_check_cpus(&cli, has_ring, &s);
+		cli_check_cpus(&cli, has_ring, &subject.s);
 	if (r == 0 && cli.cpus.count) {
-		stat_sampler_close(&s);
-		r = stat_sampler_open(&s, src, &cli.cpus.set, opts.types, &err);
+		stat_sampler_close(&subject.s);
+		r = stat_sampler_open(&subject.s, subject.src, &cli.cpus.set, opts.types,
+				      &err);
 	}
 	cli_out_stdout(&out);
 	if (r == 0 && opts.watch)
-		r = watch_run(&s, opts.interval_ns, opts.count, &err);
+		r = watch_run(&subject.s, opts.interval_ns, opts.count, follow_source,
+			      &subject, &err);
 	else if (r == 0)
-		r = run(&opts, &cli, &src, &s, &out, &err);
+		r = run(&opts, &subject, &out, &err);
 	status = cli_out_close(&out);
 	if (r < 0)
 		cli_error("%s", err.text[0] ? err.text : strerror(-r));
-	stat_sampler_close(&s);
-	cli_source_close(src);
+	else if (r == 0)
+		cli_warn("source ended");
+	stat_sampler_close(&subject.s);
+	cli_source_close(subject.src);
 	cli_end(&cli);
 	return r < 0 ? CLI_FAILED : status;
 }

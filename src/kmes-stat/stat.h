@@ -27,6 +27,12 @@ void stat_say_name(struct cli_out *out, const char *name, size_t len);
 void stat_table_types(struct cli_out *out, const struct stat_types *types);
 void stat_json_types(struct cli_out *out, const struct stat_types *types);
 
+/*
+ * Before the first write: only a file, or a link, is replaced; and what others that were
+ * killed have left in the folder is removed. 0 or -errno.
+ */
+int stat_textfile_check(const char *path, struct kmes_error *err);
+
 /* Writes the metrics into `path` by way of a new file beside it. 0 or -errno. */
 int stat_textfile_write(const char *path, const struct stat_sampler *s,
 			struct kmes_error *err);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* textfile.c - the metrics in a file that is replaced whole, for the node exporter. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,38 +13,97 @@
 
 #include "stat.h"
 
+/* Hexadecimal digits that hold any process id. */
+#define DIGITS 6
+
+/* Where the file is, and its hidden neighbour's name: `.NAME.` and our process id. */
+struct place {
+	char dir[PATH_MAX];
+	char temporary[PATH_MAX];
+	size_t prefix; /* of `temporary`, up to the six digits */
+};
+
+static int find_place(struct place *place, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	int n = snprintf(place->dir, sizeof(place->dir), "%.*s",
+			 slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
+
+	if (n >= (int)sizeof(place->dir))
+		return -ENAMETOOLONG;
+	n = snprintf(place->temporary, sizeof(place->temporary), "%s.%s.", place->dir,
+		     name);
+	if (n + DIGITS >= (int)sizeof(place->temporary))
+		return -ENAMETOOLONG;
+	place->prefix = (size_t)n;
+	snprintf(place->temporary + n, DIGITS + 1, "%06x", (unsigned int)getpid());
+	return 0;
+}
+
+/* Whether a file of the folder was left behind by a process that is no more. */
+static bool is_left_behind(const struct place *place, const char *name)
+{
+	const char *prefix = place->temporary + strlen(place->dir);
+	size_t len = place->prefix - strlen(place->dir);
+
+	return !strncmp(name, prefix, len) && strlen(name + len) == DIGITS &&
+	       strspn(name + len, "0123456789abcdef") == DIGITS &&
+	       kill((pid_t)strtoul(name + len, NULL, 16), 0) < 0 && errno == ESRCH;
+}
+
+/* What a kill between the name and the rename has left is removed by the next one. */
+static void remove_left_behind(const struct place *place)
+{
+	DIR *dir = opendir(place->dir);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_left_behind(place, entry->d_name))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+int stat_textfile_check(const char *path, struct kmes_error *err)
+{
+	struct place place;
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return kmes_error_set(err, -EEXIST, "%s exists and is not a file", path);
+	if (find_place(&place, path) == 0)
+		remove_left_behind(&place);
+	return 0;
+}
+
 /*
  * The new file has no name until it is whole, so that a kill leaves nothing behind: it is
  * written as an unnamed file and linked. Where the file system has no such files it gets
  * the hidden name at once.
  */
-static int open_new(const char *dir, char *temporary, bool *is_named)
+static int open_new(const struct place *place, bool *is_named)
 {
-	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+	int fd = open(place->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
 
 	*is_named = fd < 0;
-	if (fd < 0)
-		fd = mkostemp(temporary, O_CLOEXEC);
-	return fd;
+	if (fd >= 0)
+		return fd;
+	/* Whose process had our id before us is gone. */
+	unlink(place->temporary);
+	return open(place->temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 }
 
 /* Gives the unnamed file the temporary name, from which it can be renamed. */
-static int name_new(int fd, char *temporary)
+static int name_new(int fd, const struct place *place)
 {
 	char self[64];
-	size_t len = strlen(temporary);
-	unsigned int i;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	for (i = 0; i < 1000; i++) {
-		snprintf(temporary + len - 6, 7, "%06x",
-			 (unsigned int)(((unsigned int)getpid() * 1000u + i) & 0xffffff));
-		if (linkat(AT_FDCWD, self, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
+	unlink(place->temporary);
+	return linkat(AT_FDCWD, self, AT_FDCWD, place->temporary, AT_SYMLINK_FOLLOW) < 0
+		       ? -errno
+		       : 0;
 }
 
 static int write_metrics(int fd, const struct stat_sampler *s)
@@ -61,33 +123,27 @@ static int write_metrics(int fd, const struct stat_sampler *s)
 int stat_textfile_write(const char *path, const struct stat_sampler *s,
 			struct kmes_error *err)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	char dir[4096], temporary[4096];
+	struct place place;
 	bool is_named;
-	int fd, r;
+	int fd, r = find_place(&place, path);
 
-	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path + 1) : 2,
-		 slash ? path : "./");
-	r = snprintf(temporary, sizeof(temporary), "%s.%s.XXXXXX", dir, name);
-	if (r >= (int)sizeof(temporary) || !*name)
-		return kmes_error_set(err, -ENAMETOOLONG, "%s: not a usable file name",
-				      path);
-	fd = open_new(dir, temporary, &is_named);
+	if (r < 0)
+		return kmes_error_set(err, r, "%s: %s", path, strerror(-r));
+	fd = open_new(&place, &is_named);
 	if (fd < 0)
 		return kmes_error_set(err, -errno,
 				      "%s: cannot make a file in its folder: %s", path,
 				      strerror(errno));
 	r = write_metrics(fd, s);
 	if (r == 0 && !is_named)
-		r = name_new(fd, temporary);
+		r = name_new(fd, &place);
 	is_named |= r == 0;
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
-	if (r == 0 && rename(temporary, path) < 0)
+	if (r == 0 && rename(place.temporary, path) < 0)
 		r = -errno;
 	if (r < 0 && is_named)
-		unlink(temporary);
+		unlink(place.temporary);
 	if (r < 0)
 		return kmes_error_set(err, r, "%s: %s", path, strerror(-r));
 	return 0;

@@ -11,6 +11,7 @@
 #include <curses.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* How long a key is waited for before the next look at clock and signals. */
 #define KEY_MS 100
@@ -204,7 +205,7 @@ static bool until(struct watch *w, uint64_t due_ns)
 }
 
 static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
-		      struct kmes_error *err)
+		      watch_follow *follow, void *arg, struct kmes_error *err)
 {
 	uint64_t due = now_ns(), done = 0;
 
@@ -216,19 +217,23 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 		draw(w);
 		due += interval_ns;
 		if (++done == count || !until(w, due))
-			return 0;
-		if (!kmes_source_alive(w->s->src))
-			return kmes_error_set(err, -ESHUTDOWN, "source ended");
+			return 1;
+		r = follow(arg, err);
+		if (r <= 0)
+			return r;
+		scroll_to(w, (long)w->top);
 	}
 }
 
 int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
-	      struct kmes_error *err)
+	      watch_follow *follow, void *arg, struct kmes_error *err)
 {
 	struct watch w = { .s = s };
-	SCREEN *screen = newterm(NULL, stdout, stdin);
+	SCREEN *screen = NULL;
 	int r;
 
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return kmes_error_set(err, -ENOTTY,
 				      "--watch needs a terminal (see TERM)");
@@ -238,7 +243,8 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 	keypad(stdscr, TRUE);
 	curs_set(0);
 	timeout(KEY_MS);
-	r = watch_loop(&w, interval_ns ? interval_ns : 1000000000, count, err);
+	r = watch_loop(&w, interval_ns ? interval_ns : 1000000000, count, follow, arg,
+		       err);
 	endwin();
 	delscreen(screen);
 	return r;
@@ -247,11 +253,13 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 #else
 
 int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
-	      struct kmes_error *err)
+	      watch_follow *follow, void *arg, struct kmes_error *err)
 {
 	(void)s;
 	(void)interval_ns;
 	(void)count;
+	(void)follow;
+	(void)arg;
 	return kmes_error_set(err, -EOPNOTSUPP, "--watch: built without ncursesw");
 }
 
