@@ -161,6 +161,15 @@ sim_is_ready_or_gone() {
 	grep -q '^kmes-sim: ready on ' "$KMES_TMP/sim.out" || process_is_gone "$SIM_PID"
 }
 
+# python SCRIPT [ARG...]: with the simulator's protocol at hand, see tests/lib/simsock.py.
+python() {
+	local script=$1
+
+	shift
+	PYTHONPATH=$KMES_TOP/tests/lib python3 -c "from simsock import *; import sys, time
+$script" "$@"
+}
+
 sim_stop() {
 	kill -TERM "$SIM_PID"
 	end_of "$SIM_PID"

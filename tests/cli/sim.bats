@@ -12,14 +12,6 @@ setup() {
 }
 
 # python SCRIPT ARG...: with the client of the simulator's socket at hand.
-python() {
-	local script=$1
-
-	shift
-	PYTHONPATH=$KMES_TOP/tests/lib python3 -c "from simsock import *; import sys, time
-$script" "$@"
-}
-
 socket_is_gone() { [[ ! -e $SOCK ]]; }
 descriptors() { find "/proc/$SIM_PID/fd" -mindepth 1 | wc -l; }
 has_descriptors() { [[ $(descriptors) -eq $1 ]]; }

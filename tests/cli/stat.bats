@@ -13,33 +13,60 @@ rows_add_up() {
 		and all(.[]|numbers; . >= 0 and . < 1e15)' >/dev/null
 }
 
-@test "stat: rows add up to the source's counters after laps, drops and resizes" {
+@test "stat: a million events, ten resizes, laps and drops: rows are the source's counters" {
 	local size
+	simulator_only "drops are made by the simulator"
 	rings_start --capacity=256K --slots=2 --exempt --testing
 	for size in 64K 1M 128K 2M 64K 256K 512K 64K 1M 64K; do
-		kmes-emit -c 0 -n 20000 -t stat.test n:=1
-		kmes-emit -c 1 -n 5000 -t stat.test n:=1
+		kmes-emit -c 0 -n 80000 -B 256 -t stat.test n:=1
+		kmes-emit -c 1 -n 20000 -B 256 -t stat.test n:=1
 		kmes-sim --socket="$KMES_TMP/sock" --test=drop=1,7
 		kmes-resize $size >/dev/null
 	done
 	run -0 kmes-stat -j
 	rows_add_up <<<"$output"
-	# 20000 and 5000 at each of ten resizes, 7 drops, and the ring's own event on some CPU.
-	assert_equal "$(jq -c '[([.rings[].total]|add),([.rings[].dropped]|add)]' <<<"$output")" '[250080,70]'
-	# Events are those that a reader finds.
-	local cpu
-	for cpu in 0 1; do
-		assert_equal "$(jq ".rings[$cpu].events" <<<"$output")" "$(kmes-dump -sqj -c $cpu | jq 'select(.seq)' -c | wc -l)"
-	done
+	# At each of ten resizes as many, 7 drops, and the ring's own event on some CPU.
+	assert_equal "$(jq -c '[.totals.total,.totals.dropped]' <<<"$output")" '[1000080,70]'
+	# Row by row what the simulator has counted, and what is in its rings.
+	echo "$output" >stat.json
+	run python '
+import json
+c = Client(sys.argv[1])
+for row in json.load(open("stat.json"))["rings"]:
+    counted, events = c.counters(row["cpu"]), c.events(row["cpu"])
+    assert row["total"] == counted["emitted"] + counted["dropped"], (row, counted)
+    assert row["events"] == len(events) == counted["emitted"] - counted["overwritten"]
+    assert row["overwritten"] == counted["overwritten"] > 150000
+    assert row["dropped"] == counted["dropped"]
+    assert row["wakeups"] == counted["wakes"]
+    assert row["used_bytes"] == sum(e[0][0] for e in events)
+    assert row["generation"] == 11
+' "$KMES_TMP/sock"
+	assert_status 0
 }
 
-@test "stat: a million events over three laps, to the event" {
-	rings_start --capacity=4M --slots=1 --exempt
-	kmes-emit -n 1000000 -B 256 -t stat.million n:=1
+@test "stat: three laps of a ring, to the event" {
+	rings_start --capacity=64K --slots=1 --exempt
+	kmes-emit -n 3000 -B 256 -t stat.laps n:=1
 	run -0 kmes-stat -j
 	rows_add_up <<<"$output"
-	assert_equal "$(jq .rings[0].total <<<"$output")" 1000000
+	assert_equal "$(jq .rings[0].total <<<"$output")" 3000
 	assert_equal "$(jq .rings[0].events <<<"$output")" "$(kmes-dump -sq | wc -l)"
+	assert_equal "$(jq .rings[0].overwritten <<<"$output")" $(($(kmes-dump -sqj | head -n 1 | jq .seq) - 1))
+}
+
+@test "stat: rows add up while the rings are flooded with more than they hold" {
+	local flood i
+	rings_start --capacity=64K --slots=1 --exempt
+	background flood bash -c 'while kmes-emit -c 0 -n 100000 -B 256 -t flood "fill=$0"; do :; done' \
+		"$(printf '%0900d' 0)"
+	flood=$!
+	wait_until 5 kmes-emit -t warm
+	for ((i = 0; i < 40; i++)); do
+		kmes-stat -j >one
+		rows_add_up <one
+	done
+	kill -KILL $flood
 }
 
 @test "stat: what a ring alone tells is exact, too, and the rest is not known" {
@@ -117,6 +144,8 @@ rows_add_up() {
 	assert_equal "$(wc -l <stat.out)" 5
 	# Intervals by the monotonic clock: none has an hour in it, all of them add up.
 	jq -s -e 'all(.[1:][]; .interval > 0 and .interval < 60) and (map(.interval // 0)|add) > 1.5' stat.out
+	# The step was there.
+	jq -s -e '[.[].time|.[0:19]+"Z"|fromdateiso8601]|.[-1] - .[0] > 3500' stat.out
 }
 
 @test "stat: wrong usage" {
@@ -185,8 +214,7 @@ rows_add_up() {
 		grep -q '^kmes_source_info{source="dev"' metrics
 }
 
-@test "stat: --textfile replaces the file whole, 0644, and a kill leaves nothing behind" {
-	local i
+@test "stat: --textfile replaces the file whole, 0644" {
 	rings_start --slots=1
 	umask 077
 	mkdir dir
@@ -194,18 +222,87 @@ rows_add_up() {
 	assert_output ""
 	assert_equal "$(stat -c %a dir/kmes.prom)" 644
 	grep -q '^kmes_ring_generation{cpu="0"} 1$' dir/kmes.prom
+	background stat kmes-stat --textfile=dir/kmes.prom 0.001
+	# Who reads meanwhile never sees a part, and different files one after the other.
+	run python '
+whole, inodes = open("dir/kmes.prom").read(), set()
+names = [line.split(" ")[0] for line in whole.splitlines()]
+end = time.monotonic() + 1
+while time.monotonic() < end or len(inodes) < 5:
+    with open("dir/kmes.prom") as f:
+        text = f.read()
+        inodes.add(os.fstat(f.fileno()).st_ino)
+    assert text.endswith("\n")
+    assert [line.split(" ")[0] for line in text.splitlines()] == names
+'
+	assert_status 0
+	kill -TERM $!
+	end_of $!
+	assert_status 0
+	assert_equal "$(ls -A dir)" kmes.prom
+}
+
+@test "stat: --textfile leaves nothing behind after a kill" {
+	local i dead name
+	rings_start --slots=1
+	mkdir dir
 	for ((i = 0; i < 20; i++)); do
 		background stat kmes-stat --textfile=dir/kmes.prom 0.001
 		sleep 0.0$((RANDOM % 9 + 1))
 		kill -KILL $!
 		wait $! || true
 	done
-	assert_equal "$(tail -n 1 dir/kmes.prom | cut -d'{' -f1 | cut -c1-5)" kmes_
-	# At most what was caught between its name and its rename.
-	(($(find dir -type f | wc -l) <= 2))
+	# One that was killed between the name and the rename; others are none of ours.
+	true &
+	dead=$(printf %06x $!)
+	wait $!
+	name=$(printf '.kmes.prom.%06x' $$)
+	touch "dir/.kmes.prom.$dead" "dir/.other.prom.$dead" "dir/.kmes.prom.${dead}0" "dir/$name" \
+		dir/.kmes.prom.abcxyz
+	kmes-stat --textfile=dir/kmes.prom 0.01 2
+	assert_equal "$(ls -A dir | sort | paste -sd' ')" "$(printf '%s\n' "$name" ".kmes.prom.${dead}0" \
+		.kmes.prom.abcxyz ".other.prom.$dead" kmes.prom | sort | paste -sd' ')"
+}
+
+@test "stat: --textfile replaces files and links, and nothing else" {
+	local text
+	rings_start --slots=1
+	echo mine >target
+	ln -s target link
+	kmes-stat --textfile=link 0.01 1
+	assert_equal "$(cat target)" mine
+	[[ -f link && ! -L link ]]
+	mkfifo fifo
+	mkdir folder
+	mknod null c 1 3
+	for text in fifo folder null; do
+		run --separate-stderr timeout 5 kmes-stat --textfile=$text 0.01 1
+		assert_status 1
+		assert_equal "$stderr" "kmes-stat: $text exists and is not a file"
+	done
+	[[ -p fifo && -c null ]]
+	for text in "" - folder/; do
+		run --separate-stderr timeout 5 kmes-stat --textfile="$text" 0.01 1
+		assert_usage_error "--textfile: .*: '$text'\$"
+	done
 	run --separate-stderr kmes-stat --textfile=none/kmes.prom 0.1 1
 	assert_status 1
 	assert_match "$stderr" 'none/kmes.prom'
+}
+
+@test "stat: --textfile on a full disk keeps the old file, and says so" {
+	rings_start --slots=1
+	mkdir small
+	mount -t tmpfs -o size=4k none small || skip "mount needs more rights"
+	echo old >small/kmes.prom
+	run --separate-stderr kmes-stat --textfile=small/kmes.prom 0.01 2
+	cp small/kmes.prom kept
+	ls -A small >names
+	umount small
+	assert_status 1
+	assert_equal "$stderr" "kmes-stat: small/kmes.prom: No space left on device"
+	assert_equal "$(cat kept)" old
+	assert_equal "$(cat names)" kmes.prom
 }
 
 @test "stat: -y on a thousand types, busiest first" {
@@ -224,21 +321,47 @@ rows_add_up() {
 	assert_match "$output" 'evil\\x1[bB]\[31m'
 }
 
-@test "stat: it does not disturb: need_wake and a sleeper's wait stay as they are [C3]" {
+@test "stat: it does not disturb: a sleeper is woken as without it [C3]" {
+	simulator_only "looks into the simulator's pages"
 	rings_start --slots=1
-	background follow kmes-dump -N
-	wait_until 5 waits_is true
-	background stat kmes-stat -j 0.1 20
-	end_of $! 30
-	jq -s -e 'map(.rings[0].wakeups)|max == min' stat.out
-	waits_is true
-	kmes-emit -t after
-	wait_for_line follow.out 'after'
-	# Without a sleeper nothing ever sets it.
+	background stat kmes-stat -j 0.1
+	# Nobody sleeps: need_wake stays as it is, whatever stands there.
+	run python '
+page = Client(sys.argv[1]).consumer_page(0)
+for value in 0, 1, 7, 0:
+    page[0] = value
+    for i in range(150):
+        assert page[:4096] == bytes([value]) + bytes(4095)
+        time.sleep(0.002)
+' "$KMES_TMP/sock"
+	assert_status 0
+	# A sleeper: each event wakes it, once, and is seen as fast as without kmes-stat.
+	background follow kmes-dump -q -N -T none
+	run python '
+c = Client(sys.argv[1])
+page, late, before = c.consumer_page(0), [], c.counters(0)["wakes"]
+for i in range(30):
+    deadline = time.monotonic() + 10
+    while page[0] != 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    time.sleep(0.03)
+    start = time.monotonic()
+    assert c.emit([(b"t", b"\xc0")], cpu=0) == (0, 1)
+    while open("follow.out").read().count("\n") <= i:
+        assert time.monotonic() < start + 10
+        time.sleep(0.001)
+    late.append(time.monotonic() - start)
+print(sorted(late))
+assert c.counters(0)["wakes"] - before == 30
+# A lost wake would be found out by the bound of sleeps alone, 100 ms later.
+assert sorted(late)[15] < 0.05
+' "$KMES_TMP/sock"
+	assert_status 0
 	kill -TERM "${KMES_PIDS[1]}"
 	end_of "${KMES_PIDS[1]}"
+	(($(wc -l <stat.out) > 10))
 }
-waits_is() { [[ $(kmes-stat -j | jq .rings[0].waiting) == "$1" ]]; }
 
 @test "stat: a reader that goes away ends it quietly" {
 	rings_start
@@ -253,71 +376,151 @@ waits_is() { [[ $(kmes-stat -j | jq .rings[0].waiting) == "$1" ]]; }
 # ---- the screen ----
 
 screen_start() { # WIDTH HEIGHT
+	cat >screen.sh <<-END
+		stty sane
+		sh -c 'echo \$\$ >screen.pid; exec kmes-stat -W 0.2'
+		echo "status \$?"
+		stty -a | tr ' ' '\n' | grep -c '^icanon\|^echo;\?\$'
+		sleep 60
+	END
 	TMUX_TMPDIR=$KMES_TMP tmux -f /dev/null new-session -d -x "$1" -y "$2" \
-		"stty sane; env KMES_SOURCE=$KMES_SOURCE PATH=$PATH kmes-stat -W 0.2; echo status \$?; stty -a | tr ' ' '\n' | grep -c '^icanon\|^echo;\?$'; sleep 60"
+		"env KMES_SOURCE=$KMES_SOURCE PATH=$PATH bash screen.sh"
 }
 screen() { TMUX_TMPDIR=$KMES_TMP tmux capture-pane -p; }
 keys() { TMUX_TMPDIR=$KMES_TMP tmux send-keys "$@"; }
 screen_has() { screen | grep -q -- "$1"; }
+screen_line_has() { screen | sed -n "$1p" | grep -q -- "$2"; }
 screen_end() { TMUX_TMPDIR=$KMES_TMP tmux kill-server || true; }
+# It was left, with this status, and the terminal is as it was: canonical, with echo.
+screen_was_left() {
+	wait_until 10 screen_has "status $1" && wait_until 10 screen_has '^2$' &&
+		! screen_has 'total'
+}
 
 @test "stat: -W at three sizes, resized while it runs, left by q" {
-	local size
+	local size width height
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	rings_start --slots=4 --load=1000
 	for size in "80 24" "40 10" "200 60"; do
-		# shellcheck disable=SC2086
-		screen_start $size
-		wait_until 10 screen_has 'total'
-		screen_has '^ *3 .*%'
-		screen_has 'EV/S'
+		read -r width height <<<"$size"
+		screen_start "$width" "$height"
+		# Head, rings, and at the bottom the totals over the keys.
+		wait_until 10 screen_line_has $((height - 1)) '^total'
+		screen_line_has "$height" '^q quit'
+		screen_line_has 2 'CPU .*USED.*EV/S.*REACH.*LOST *$'
+		screen_line_has 3 '^ *0 .*% .*[0-9]'
+		screen_line_has 6 '^ *3 .*%'
+		if ((width > 40)); then
+			screen_line_has 3 '\[[ #]*\]'
+		fi
 		TMUX_TMPDIR=$KMES_TMP tmux resize-window -x 60 -y 15
-		wait_until 10 screen_has 'total'
+		wait_until 10 screen_line_has 14 '^total'
+		wait_until 10 screen_line_has 15 '^q quit'
+		wait_until 10 screen_line_has 3 '\[[ #]*\]'
 		keys q
-		wait_until 10 screen_has 'status 0'
-		# The terminal is as it was: canonical, with echo.
-		wait_until 10 screen_has '^2$'
+		screen_was_left 0
 		screen_end
 	done
 }
 
 @test "stat: -W restores the terminal on ^C and on SIGTERM" {
+	local way
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	rings_start --slots=1
-	screen_start 80 24
-	wait_until 10 screen_has 'total'
-	keys C-c
-	wait_until 10 screen_has 'status 0'
-	wait_until 10 screen_has '^2$'
-	screen_end
-	screen_start 80 24
-	wait_until 10 screen_has 'total'
-	pkill -TERM -f "kmes-stat -W 0.2\$" || true
-	wait_until 10 screen_has 'status 0'
-	wait_until 10 screen_has '^2$'
-	screen_end
+	for way in key signal; do
+		screen_start 80 24
+		wait_until 10 screen_has 'total'
+		if [[ $way == key ]]; then
+			keys C-c
+		else
+			kill -TERM "$(cat screen.pid)"
+		fi
+		screen_was_left 0
+		screen_end
+	done
 }
 
 @test "stat: -W scrolls 256 rings" {
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	rings_start --slots=256 --capacity=64K
 	screen_start 80 24
-	wait_until 10 screen_has '^ *0 '
+	wait_until 10 screen_line_has 3 '^ *0 '
 	keys End
-	wait_until 10 screen_has '^ *255 '
-	run screen_has '^ *0 '
-	assert_status 1
+	wait_until 10 screen_line_has 22 '^ *255 '
+	screen_line_has 3 '^ *236 '
 	keys Home
-	wait_until 10 screen_has '^ *0 '
+	wait_until 10 screen_line_has 3 '^ *0 '
 	keys NPage
-	wait_until 10 screen_has '^ *25 '
+	wait_until 10 screen_line_has 3 '^ *20 '
+	keys Up
+	wait_until 10 screen_line_has 3 '^ *19 '
+	keys Down Down
+	wait_until 10 screen_line_has 3 '^ *21 '
+	keys PPage
+	wait_until 10 screen_line_has 3 '^ *1 '
 	keys q
+	screen_was_left 0
 	screen_end
 }
 
-@test "stat: -W needs a terminal, and says so" {
+@test "stat: -W follows a source that was started anew, and ends with one that was not" {
+	command -v tmux >/dev/null || skip "tmux is not installed"
+	simulator_only "the module cannot be unloaded while it is looked at"
+	rings_start --slots=8
+	screen_start 80 24
+	wait_until 10 screen_line_has 10 '^ *7 '
+	# While it stands still, so that it does not look in between.
+	kill -STOP "$(cat screen.pid)"
+	sim_stop
+	rings_start --slots=3
+	kill -CONT "$(cat screen.pid)"
+	wait_until 10 screen_line_has 1 '3 rings'
+	wait_until 10 screen_line_has 5 '^ *2 '
+	sim_stop
+	wait_until 10 screen_has '^kmes-stat: source ended'
+	screen_was_left 0
+	screen_end
+}
+
+@test "stat: -W stands terminals of any size" {
+	local size
+	rings_start --slots=4
+	for size in "1 1" "1 200" "200 1" "2 2" "4 5" "3 34"; do
+		read -r rows columns <<<"$size"
+		run timeout 20 env TERM=xterm python3 -c '
+import fcntl, os, pty, select, struct, sys, termios, time
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", int(sys.argv[1]), int(sys.argv[2]), 0, 0))
+    os.execvp("kmes-stat", ["kmes-stat", "-W", "0.05"])
+os.read(fd, 65536)
+for key in b"", b"\x1b[B", b" ", b"\x1b[A":
+    os.write(fd, key)
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end and select.select([fd], [], [], 0.02)[0]:
+        os.read(fd, 65536)
+assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+os.write(fd, b"q")
+try:
+    while os.read(fd, 65536):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+' "$rows" "$columns"
+		assert_status 0
+	done
+}
+
+@test "stat: -W needs a terminal at both ends, and says so" {
 	rings_start
 	run --separate-stderr env TERM=none kmes-stat -W
 	assert_status 1
-	assert_match "$stderr" 'terminal'
+	assert_equal "$stderr" "kmes-stat: --watch needs a terminal (see TERM)"
+	# Keys that never come, and a screen that nobody sees.
+	run -0 script -qec 'env TERM=xterm timeout 5 kmes-stat -W </dev/null; echo "status $?"' /dev/null
+	assert_match "$output" 'needs a terminal.*status 1'
+	run -0 script -qec 'env TERM=xterm timeout 5 kmes-stat -W >file; echo "status $?"' /dev/null
+	assert_match "$output" 'needs a terminal.*status 1'
+	[[ ! -s file ]]
 }

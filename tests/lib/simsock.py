@@ -65,6 +65,19 @@ class Client:
         reply = self.ask(EMIT, cpu=cpu, count=len(events), body=body)
         return reply["error"], reply["count"]
 
+    def counters(self, cpu):
+        """What the simulator has counted for a ring."""
+        reply = self.ask(COUNTERS, cpu=cpu)
+        assert reply["error"] == 0, reply
+        names = "emitted", "bytes", "overwritten", "dropped", "resyncs", "wakes"
+        return dict(zip(names, struct.unpack_from("<6Q", reply["rest"])))
+
+    def consumer_page(self, cpu):
+        """The page that consumers write, need_wake first, mapped."""
+        ring, page = self.ask(ATTACH, cpu=cpu)["fds"]
+        os.close(ring)
+        return mmap.mmap(page, 4096)
+
     def events(self, cpu):
         """What is in a ring that nobody writes, as (header, type, payload)."""
         reply = self.ask(ATTACH, cpu=cpu)
