@@ -107,6 +107,48 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 	jq -e -s 'map(.rings[0].generation) == [[1,2],[2,3],[3,4],[4,5],[5,6]]' reports
 }
 
+@test "resize: under load the counts are those of the frozen rings [R9 R10]" {
+	simulator_only "looks into the simulator's rings"
+	rings_start --capacity=1M --slots=2 --load=20000
+	sleep 0.3
+	run python '
+import json, subprocess
+c = Client(sys.argv[1])
+for size in 65536, 4194304, 131072, 1048576, 65536:
+    old = [c.ring(cpu) for cpu in (0, 1)]
+    text = subprocess.run(["kmes-resize", "-j", str(size)], stdout=-1, check=True).stdout
+    rings = json.loads(text)["rings"]
+    for cpu in (0, 1):
+        events = events_of(old[cpu])
+        total, kept = 0, 0
+        for event in reversed(events):
+            total += event[0][0]
+            kept += total <= size
+        r = rings[cpu]
+        assert (r["before"], r["kept"], r["lost"]) == (len(events), kept, len(events) - kept), r
+        assert r["before"] > 20 and (size > 65536 or r["lost"] > 0 or total <= size)
+        # The new ring goes on where the old one ends.
+        new = c.counters(cpu)
+        assert new["overwritten"] >= r["lost"]
+    time.sleep(0.3)
+' "$KMES_TMP/sock"
+	assert_status 0
+}
+
+@test "resize: what the source refuses leaves everything as it was" {
+	[[ $(id -u) -eq 0 ]] || skip "needs root to become somebody else"
+	simulator_only "the module has a test of its own"
+	rings_start --capacity=64K --slots=2
+	chmod 755 "$KMES_TMP"
+	chmod 666 "$KMES_TMP/sock"
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups kmes-resize 4M
+	assert_status 1
+	assert_equal "$output" ""
+	assert_equal "${#stderr_lines[@]}" 1
+	assert_match "$stderr" '^kmes-resize: .*Operation not permitted.*denies'
+	assert_equal "$(kmes-resize -j | jq -c '[.capacity,.rings[].generation]')" '[65536,1,1]'
+}
+
 @test "resize: a source without memory leaves everything as it was [F3]" {
 	simulator_only "the module has a test of its own"
 	rings_start --capacity=64K --slots=3 --testing

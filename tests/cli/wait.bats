@@ -72,14 +72,19 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 }
 
 @test "wait: noise that does not match stretches no time-out" {
-	local start end
+	local start took=0 try
 	rings_start --exempt
 	background noise kmes-emit -t noise -n 1000000 -R 100
-	start=$(now_ms)
-	run -124 kmes-wait -q --timeout=2s -t never
-	end=$(now_ms)
-	# Each of the 100 a second would have begun the two seconds anew.
-	((end - start >= 2000 && end - start < 20000))
+	# A busy machine may be late now and then, a stretched time-out always is.
+	for try in 1 2 3 4 5; do
+		start=$(now_ms)
+		run -124 kmes-wait -q --timeout=2s -t never
+		took=$(($(now_ms) - start))
+		echo "try $try: $took ms"
+		((took >= 2000 && took < 10000))
+		((took > 2100)) || break
+	done
+	((took <= 2100))
 }
 
 @test "wait: a flood that does not match ends at the time-out, too" {
@@ -88,15 +93,50 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 }
 
 @test "wait: a step of the wall clock changes no time-out" {
-	rings_start
 	local start end toucher
+	rings_start
 	(sleep 0.3 && touch stepped) 3>&- &
 	toucher=$!
 	start=$(now_ms)
 	run -124 env STEP_FILE="$KMES_TMP/stepped" LD_PRELOAD="$STEPCLOCK" kmes-wait -q --timeout=1s
 	end=$(now_ms)
-	((end - start >= 1000))
 	wait $toucher
+	((end - start >= 1000 && end - start < 6000))
+	# The step is there: an hour ahead nothing old is an event of the last minutes.
+	kmes-emit -t x
+	run -0 env STEP_FILE="$KMES_TMP/stepped" LD_PRELOAD="$STEPCLOCK" kmes-dump -sq -a 50m
+	assert_output ""
+	run -0 kmes-dump -sq -a 50m
+	assert_match "$output" ' x '
+}
+
+is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
+
+@test "wait: an event whose wake is missing is found by the last look before a time-out" {
+	local at
+	simulator_only "needs prepared rings"
+	load prepared
+	empty_ring 0
+	empty_ring 1
+	live_start
+	# Wherever in its round it is when the time passes and the event comes, unwoken: also
+	# between finding the rings empty and seeing that the time is over.
+	for at in 1 2 3 4 5; do
+		rm -f stop
+		background waiting env STOP_FILE="$KMES_TMP/stop" STOP_AT=$at \
+			LD_PRELOAD="$KMES_TOP/build/tests/preload/stopclock.so" \
+			kmes-wait -T none --timeout=1 -t late
+		sleep 0.3
+		touch stop
+		wait_until 5 is_stopped $!
+		event 1 $at 179598368200000000$at late
+		sleep 1
+		kill -CONT $!
+		end_of $!
+		assert_status 0
+		assert_equal "$(cat waiting.out)" "cpu1  #$at  USR  late  {}"
+	done
+	exec {LIVE_FD}>&-
 }
 
 @test "wait: time-outs, right ones and wrong ones" {
@@ -153,49 +193,48 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 group_is_gone() { ! pgrep -g "$1"; }
 
 @test "wait: SIGINT is passed on, and ends it by the signal so that a loop stops" {
+	local loop name
 	rings_start
 	cat >child <<-'END'
 		trap 'echo got; exit 0' INT
 		echo started
-		for i in $(seq 300); do sleep 0.1; done
+		for i in {1..300}; do sleep 0.1; done
 	END
-	# A terminal sends the signal to the whole group of processes.
-	background loop setsid bash -c 'while :; do kmes-wait bash ./child; done'
-	local group=$!
+	# As from a terminal, to all of them; a tool that exits 130 instead would not end the loop.
+	background loop setsid bash -c 'while :; do echo round; kmes-wait bash ./child; done'
+	loop=$!
 	wait_for_line loop.out started
-	kill -INT -- -$group
+	kill -INT -- -$loop
+	end_of $loop
+	assert_status 130
 	wait_for_line loop.out got
-	end_of $group
-	assert_status 130
-	wait_until 5 group_is_gone $group
-	# The signal to the tool alone reaches COMMAND, too.
-	background alone kmes-wait bash ./child
-	wait_for_line alone.out started
-	kill -INT $!
-	end_of $!
-	assert_status 130
-	wait_for_line alone.out got
-	background one kmes-wait
-	wait_until 5 test -e /proc/$!
-	sleep 0.3
-	kill -INT $!
-	end_of $!
-	assert_status 130
+	assert_equal "$(grep -c round loop.out)" 1
+	# To the tool alone: it is passed on.
+	for name in INT TERM HUP; do
+		sed "s/INT/$name/" child >other
+		background one kmes-wait bash ./other
+		wait_for_line one.out started
+		kill -$name $!
+		end_of $!
+		assert_status $((128 + $(kill -l $name)))
+		wait_for_line one.out got
+	done
 }
 
+# calls_of FILE: how many system calls strace -c has counted.
+calls_of() { awk '$NF == "total" { print $4 }' "$1"; }
+
 @test "wait: asleep it makes fewer than 30 system calls a second" {
+	local calls start
 	command -v strace >/dev/null || skip "strace is not installed"
+	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
 	rings_start --slots=8
-	run -124 strace -f -c -o calls kmes-wait -q --timeout=4
-	local calls
-	calls=$(awk '$NF == "total" { print $3 == "0.000000" ? $4 : $3 } /total$/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+$/) n = $i; print n; exit }' calls | tail -n 1)
+	run -124 strace -f -c -o calls kmes-wait --timeout=4
 	# What starting costs is measured by a run that does not wait.
-	run -124 strace -f -c -o start kmes-wait -q --timeout=0
-	local start
-	start=$(awk '/total$/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+$/ && !n) n = $i; print n; exit }' start)
-	calls=$(awk '/total$/ { for (i = 1; i < NF; i++) if ($i ~ /^[0-9]+$/ && !n) n = $i; print n; exit }' calls)
+	run -124 strace -f -c -o start kmes-wait --timeout=0
+	calls=$(calls_of calls) start=$(calls_of start)
 	echo "calls $calls start $start"
-	((calls - start < 120))
+	((start > 0 && calls > start && calls - start < 120))
 }
 
 @test "wait: a source that ends first is a failure" {

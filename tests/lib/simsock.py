@@ -78,8 +78,8 @@ class Client:
         os.close(ring)
         return mmap.mmap(page, 4096)
 
-    def events(self, cpu):
-        """What is in a ring that nobody writes, as (header, type, payload)."""
+    def ring(self, cpu):
+        """The pages of a ring, its data mapped once behind the producer page."""
         reply = self.ask(ATTACH, cpu=cpu)
         assert reply["error"] == 0, reply
         ring, page = reply["fds"]
@@ -87,16 +87,26 @@ class Client:
         os.close(ring)
         os.close(page)
         assert data[:8] == b"KMESRING"
-        write_pos, tail_pos = struct.unpack_from("<QQ", data, 64)
-        mask = reply["capacity"] - 1
-        found = []
-        while tail_pos < write_pos:
-            header = HEADER.unpack(wrapped(data, tail_pos & mask, mask + 1, HEADER.size))
-            event = wrapped(data, tail_pos & mask, mask + 1, header[0])
-            type_end = HEADER.size + header[9]
-            found.append((header, event[HEADER.size:type_end], event[header[1]:]))
-            tail_pos += header[0]
-        return found
+        return data
+
+    def events(self, cpu):
+        """What is in a ring that nobody writes, as (header, type, payload)."""
+        return events_of(self.ring(cpu))
+
+
+def events_of(data):
+    """The same, of a ring that is mapped already."""
+    write_pos, tail_pos = struct.unpack_from("<QQ", data, 64)
+    (capacity,) = struct.unpack_from("<Q", data, 16)
+    mask = capacity - 1
+    found = []
+    while tail_pos < write_pos:
+        header = HEADER.unpack(wrapped(data, tail_pos & mask, capacity, HEADER.size))
+        event = wrapped(data, tail_pos & mask, capacity, header[0])
+        type_end = HEADER.size + header[9]
+        found.append((header, event[HEADER.size:type_end], event[header[1]:]))
+        tail_pos += header[0]
+    return found
 
 
 def wrapped(data, at, capacity, size):
