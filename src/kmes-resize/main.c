@@ -69,7 +69,7 @@ static void parse(struct resize_opts *opts, struct cli *cli)
 	cli_no_more_operands(cli);
 }
 
-/* Until every ring was replaced: 0, -ETIMEDOUT or -EINTR when a signal asks to stop. */
+/* Until every ring was replaced: 0 or -ETIMEDOUT. */
 static int wait_replaced(struct resize_rings *rings, uint64_t timeout_ns)
 {
 	const struct timespec step = { .tv_nsec = 1000000 };
@@ -79,8 +79,6 @@ static int wait_replaced(struct resize_rings *rings, uint64_t timeout_ns)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	start = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	while (resize_pending(rings)) {
-		if (cli_stop_signal())
-			return -EINTR;
 		if (passed >= timeout_ns)
 			return -ETIMEDOUT;
 		nanosleep(&step, NULL);
@@ -154,16 +152,14 @@ int main(int argc, char **argv)
 
 	cli_begin(&cli, "kmes-resize", argc, argv, options, 0, "[OPTION...] [SIZE]");
 	parse(&opts, &cli);
-	cli_stop_catch();
+	/* Signals are not caught: there is nothing to tidy up, and sources may stall. */
 	src = cli_source_open(&cli);
 	cli_out_stdout(&out);
 	r = run(&opts, src, &out, &err);
 	status = cli_out_close(&out);
-	if (r < 0 && !cli_stop_signal())
+	if (r < 0)
 		cli_error("%s", err.text[0] ? err.text : strerror(-r));
 	cli_source_close(src);
 	cli_end(&cli);
-	if (cli_stop_signal())
-		cli_die_by_signal(cli_stop_signal());
 	return r < 0 ? CLI_FAILED : status;
 }

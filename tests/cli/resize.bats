@@ -209,6 +209,36 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	done
 }
 
+@test "resize: a simulator that stalls is given up, or left by a signal at once" {
+	simulator_only "needs the simulator"
+	rings_start --capacity=64K --slots=1
+	kill -STOP "$SIM_PID"
+	background one kmes-resize 1M
+	sleep 0.5
+	kill -INT $!
+	end_of $! 2
+	assert_status 130
+	run --separate-stderr kmes-resize 1M
+	assert_status 1
+	assert_equal "$stderr" "kmes-resize: $KMES_TMP/sock: the simulator does not answer"
+	kill -CONT "$SIM_PID"
+	# What was asked for and never waited for was done or not; it is whole in either case.
+	run -0 kmes-resize -j
+	jq -e '.capacity as $c | all(.rings[]; .capacity == $c)' <<<"$output"
+	# So is it when it stalls while it is asked: strace holds the request back.
+	if command -v strace >/dev/null; then
+		background two strace -o /dev/null -e trace=sendmsg \
+			-e inject=sendmsg:delay_enter=1000000:when=5 kmes-resize 2M
+		sleep 0.5
+		kill -STOP "$SIM_PID"
+		sleep 1
+		kill -INT "$(pgrep -P $! kmes-resize)"
+		end_of $! 3
+		assert_status 130
+		kill -CONT "$SIM_PID"
+	fi
+}
+
 @test "resize: two at a time, and a reader that misses nothing" {
 	local first second
 	simulator_only "needs a slot a CPU"
