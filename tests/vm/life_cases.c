@@ -194,6 +194,35 @@ static void hotplug_and_resize(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
+/* Up to the point where all CPUs but one are off, and back again, emitters being frozen. */
+static void suspend_and_resume(void)
+{
+	uint64_t sequences[4];
+	pid_t flood = fork_bound();
+
+	if (!flood)
+		flood_on_3();
+	for (uint32_t cpu = 0; cpu < 3; cpu++) {
+		pin(cpu);
+		check_eq(emit("before"), 0);
+		struct vm_ring r = ring_open(cpu);
+		sequences[cpu] = ring_last(&r).h.sequence;
+		ring_close(&r);
+	}
+	check_eq(file_write("/sys/power/pm_test", "processors"), 0);
+	check_eq(file_write("/sys/power/state", "mem"), 0);
+	check_eq(file_write("/sys/power/pm_test", "none"), 0);
+	end_child(flood);
+	for (uint32_t cpu = 0; cpu < 3; cpu++) {
+		pin(cpu);
+		check_eq(emit("after"), 0);
+		struct vm_ring r = ring_open(cpu);
+		check_eq(ring_last(&r).h.sequence, sequences[cpu] + 1);
+		ring_close(&r);
+	}
+	check_eq(counter(3, "corrupt_resyncs"), 0);
+}
+
 /* The machine was started with CPU 3 off. */
 static void cpu_off_at_load(void)
 {
@@ -216,6 +245,7 @@ static const struct vm_case cases[] = {
 	{ "stream-ids", stream_ids },
 	{ "hotplug", cpu_comes_and_goes },
 	{ "hotplug-resize", hotplug_and_resize },
+	{ "suspend", suspend_and_resume },
 	{ "off-at-load", cpu_off_at_load },
 };
 
