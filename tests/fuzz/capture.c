@@ -147,6 +147,7 @@ static int read_all(const uint8_t *bytes, size_t len, int *sound, int *end)
 	}
 	if (rc < 0 && rc != -ENODATA && !*kmes_capture_error(r))
 		events = -1;
+	(void)sink;
 	kmes_capture_close(r);
 	*end = rc;
 	return rc >= 0 ? -1 : events;
