@@ -16,13 +16,16 @@
 #ifdef __KERNEL__
 #include <linux/errno.h>
 #include <linux/limits.h>
+#include <linux/prefetch.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#define kmes_prefetch_write(p) prefetchw(p)
 #else
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#define kmes_prefetch_write(p) __builtin_prefetch((p), 1)
 #endif
 
 /* One event to be written; the texts belong to the caller. */
@@ -175,9 +178,21 @@ static inline bool kmes_ring_check_wake(struct kmes_ring_writer *w)
 	return true;
 }
 
-/* Order C, pairs with D: every byte below write_pos is written. */
+/*
+ * Order C, pairs with D: every byte below write_pos is written.
+ *
+ * What the next events will overwrite, and the tail of a full ring with it, is fetched
+ * while the fence waits for this event's stores: else each event waits for its lines, a
+ * third of its time. (Not in a function of its own: gcc drops one that only prefetches.)
+ */
 static inline bool kmes_ring_publish(struct kmes_ring_writer *w)
 {
+	const __u8 *next = w->data + (w->write_pos & (w->capacity - 1));
+
+	kmes_prefetch_write(next + 192);
+	kmes_prefetch_write(next + 256);
+	kmes_prefetch_write(next + 320);
+	kmes_prefetch_write(next + 384);
 	kmes_store_release(&w->producer->write_pos, w->write_pos);
 	return kmes_ring_check_wake(w);
 }
