@@ -32,7 +32,12 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 			return 0;
 		}
 	END
-	cc -Wall -Werror -Iroot/usr/include/kmes reader.c -o reader -Lroot/usr/lib -lkmes -pthread
+	# What a static library needs besides depends on what it was built with.
+	export PKG_CONFIG_PATH=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=
+	local flags
+	flags=$(pkg-config --define-prefix --static --cflags --libs kmes)
+	# shellcheck disable=SC2086
+	cc -Wall -Werror reader.c -o reader $flags
 	run ./reader
 	assert_status 0
 	assert_match "$output" '/nowhere'
