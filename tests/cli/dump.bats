@@ -154,6 +154,25 @@ cpu0  #7  c77  x  {}"
 	assert_equal "$(jq -r .payload.m <<<"$output")" '└é'
 }
 
+@test "dump: 250 levels of nesting pass jq, 256 pass python's json, text closes each" {
+	local levels seq=1
+	for levels in 250 256; do
+		# As many containers in each other, the innermost an empty map.
+		event 0 $((seq++)) $TS deep "$(printf '91%.0s' $(seq $((levels - 1))))80"
+	done
+	prepared_start
+	kmes-dump -sqj >lines
+	assert_equal "$(sed -n 1p lines | jq -c '[.payload|recurse(.[]?)]|length')" 250
+	run -0 python3 -c 'import json, sys
+sys.setrecursionlimit(10000)
+value, levels = json.loads(open("lines").readlines()[1])["payload"], 0
+while value != {}:
+    (value,), levels = value, levels + 1
+print(levels)'
+	assert_output 255
+	kmes-dump -sq | sed -n 2p | grep -Eq "  \[{255}\{\}\]{255}\$"
+}
+
 @test "dump: a header that has grown is read by its size [D6]" {
 	event 0 1 $TS x 81a16101 '"grow": 8'
 	event 0 2 $TS y 81a16102
