@@ -76,18 +76,16 @@ static int verify(const struct kmes_mapping *map, struct kmes_error *err)
 
 /*
  * A swap between attach and this look leaves a replaced page that already shows the next
- * generation. A source that tells the birth generation settles it; otherwise a second
- * attach must find the same ring [A13].
+ * generation. The ring is the current one if that is the birth generation which the
+ * source told, or what a second attach finds as well [A13].
  */
 static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 		   struct kmes_error *err)
 {
-	/* Order H, pairs with G. */
-	uint64_t seen = kmes_load_acquire(&map->view.producer->generation);
-
-	while (!map->generation) {
+	for (;;) {
 		struct kmes_mapping again;
-		uint64_t now;
+		/* Order H, pairs with G. */
+		uint64_t seen = kmes_load_acquire(&map->view.producer->generation);
 		int r;
 
 		/* Generations start at 1: this page would never be confirmed. */
@@ -95,21 +93,22 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 			return kmes_error_set(err, -EPROTO,
 					      "cpu%u: the ring has no generation",
 					      map->cpu);
+		if (seen == map->generation)
+			return 0;
 		r = attach(&again, src, map->cpu, err);
 		if (r == 0)
 			r = verify(&again, err);
-		if (r < 0) {
+		if (r < 0 || (map->generation && again.generation == map->generation)) {
+			/* The same ring: its page is wrong, as its reader will find. */
 			kmes_mapping_close(&again);
 			return r;
 		}
-		now = kmes_load_acquire(&again.view.producer->generation);
-		if (now == seen && again.view.capacity == map->view.capacity)
-			again.generation = now;
-		seen = now;
+		if (!map->generation && again.view.capacity == map->view.capacity &&
+		    kmes_load_acquire(&again.view.producer->generation) == seen)
+			again.generation = seen;
 		kmes_mapping_close(map);
 		*map = again;
 	}
-	return 0;
 }
 
 int kmes_mapping_open(struct kmes_mapping *map, struct kmes_source *src, uint16_t cpu,

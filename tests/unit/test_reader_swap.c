@@ -195,6 +195,31 @@ static void swap_between_attach_and_first_look_is_noticed(void **state)
 	}
 }
 
+static void swap_and_emit_on_attach(struct testsource *source, uint16_t cpu)
+{
+	if (swaps_left <= 0)
+		return;
+	swap_on_attach(source, cpu);
+	emit(cpu, 2);
+}
+
+/* A snapshot does not end with the ring that was replaced under it. [A13] */
+static void swap_between_attach_and_first_look_of_a_snapshot(void **state)
+{
+	(void)state;
+	for (int tells = 0; tells < 2; tells++) {
+		begin(1, K64);
+		ts->tells_birth = tells;
+		emit(0, 1);
+		ts->on_attach = swap_and_emit_on_attach;
+		swaps_left = 2;
+		start(KMES_ORDER_TIME, false, true);
+		ts->on_attach = NULL;
+		assert_read("0.1 0.2 0.3 ");
+		end(NULL);
+	}
+}
+
 /* The same while a replacement is followed. [A13] [R3] */
 static void swap_while_following_a_swap_is_noticed(void **state)
 {
@@ -327,6 +352,7 @@ int main(void)
 		T(swap_before_anything_was_read_goes_on_behind_the_start),
 		T(swap_to_a_ring_that_kept_nothing_tells_the_loss_later),
 		T(swap_between_attach_and_first_look_is_noticed),
+		T(swap_between_attach_and_first_look_of_a_snapshot),
 		T(swap_while_following_a_swap_is_noticed),
 		T(swap_wakes_a_sleeper_that_then_sees_the_new_ring),
 		T(swap_before_the_sleep_is_not_slept_over),
