@@ -19,7 +19,7 @@
 
 #define THREADS_MAX 16
 /* Blocks that may be on their way, 16 MiB: so far compressing may fall behind for a while. */
-#define JOBS_MAX 32
+#define JOBS_MAX 128
 /* A pipe that takes nothing is asked after so often, and so long when we are to stop. */
 #define POLL_MS 100
 #define STOP_PATIENCE_NS 1000000000ull
@@ -29,12 +29,15 @@ enum job_state {
 	JOB_FILLING,
 	JOB_READY, /* to be compressed */
 	JOB_TAKEN,
+	JOB_PACKED, /* to be written */
 };
 
 struct job {
 	struct kmes_block block;
 	enum job_state state;
 	uint64_t turn; /* blocks are written in this order */
+	struct kmes_block packed;
+	int error; /* of compressing */
 };
 
 struct kmes_block_sink {
@@ -48,7 +51,8 @@ struct kmes_block_sink {
 	unsigned int job_count;
 	struct job *filling;
 	uint64_t next_turn;  /* for the next block handed over */
-	uint64_t write_turn; /* whose turn it is to write */
+	uint64_t write_turn; /* whose turn it is to be written */
+	bool writing;	     /* some thread does, without the lock */
 	bool closing;
 	int error;
 	uint64_t bytes, safe_events;
@@ -151,9 +155,13 @@ static void release(struct job *job)
 {
 	if (job->block.room > KMES_BLOCK_SIZE) {
 		free(job->block.data);
+		free(job->packed.data);
 		job->block.data = NULL;
+		job->packed.data = NULL;
+		job->packed.room = 0;
 	}
 	job->block.used = 0;
+	job->block.events = 0;
 	job->state = JOB_FREE;
 }
 
@@ -167,28 +175,26 @@ static void note_written(struct kmes_block_sink *s, int r, size_t bytes, uint64_
 
 /* ---- compressing ---- */
 
-/* One member out of a block. 0 or -ENOMEM; `*packed` is grown as needed. */
-static int pack(z_stream *z, const struct kmes_block *block, uint8_t **packed,
-		size_t *packed_room, size_t *len)
+/* One member out of a block. 0 or -ENOMEM; `packed` is grown as needed. */
+static int pack(z_stream *z, const struct kmes_block *block, struct kmes_block *packed)
 {
 	size_t bound = deflateBound(z, block->used);
 
-	if (bound > *packed_room) {
-		uint8_t *p = realloc(*packed, bound);
-
-		if (!p)
+	if (bound > packed->room) {
+		free(packed->data);
+		packed->data = malloc(bound);
+		packed->room = packed->data ? bound : 0;
+		if (!packed->data)
 			return -ENOMEM;
-		*packed = p;
-		*packed_room = bound;
 	}
 	deflateReset(z);
 	z->next_in = block->data;
 	z->avail_in = (uInt)block->used;
-	z->next_out = *packed;
-	z->avail_out = (uInt)*packed_room;
+	z->next_out = packed->data;
+	z->avail_out = (uInt)packed->room;
 	if (deflate(z, Z_FINISH) != Z_STREAM_END)
 		return -ENOMEM;
-	*len = *packed_room - z->avail_out;
+	packed->used = packed->room - z->avail_out;
 	return 0;
 }
 
@@ -205,34 +211,54 @@ static struct job *find_ready(struct kmes_block_sink *s)
 	return first;
 }
 
-/* Waits for the block's turn and writes its member; the lock is held, but for writing. */
-static void write_in_turn(struct kmes_block_sink *s, struct job *job, int packed,
-			  const uint8_t *data, size_t len)
+/* The packed block whose turn it is to be written; NULL: it is not ready yet. */
+static struct job *find_due(struct kmes_block_sink *s)
 {
-	int r = packed;
+	unsigned int i;
+
+	for (i = 0; i < s->job_count; i++)
+		if (s->jobs[i].state == JOB_PACKED && s->jobs[i].turn == s->write_turn)
+			return &s->jobs[i];
+	return NULL;
+}
+
+/* Writes a block's member; the lock is held, but for writing. */
+static void write_job(struct kmes_block_sink *s, struct job *job)
+{
+	int r = job->error ? job->error : s->error;
 	size_t done = 0;
 
-	while (s->write_turn != job->turn)
-		pthread_cond_wait(&s->changed, &s->lock);
-	if (!s->error && r == 0) {
+	if (r == 0) {
 		pthread_mutex_unlock(&s->lock);
-		r = write_all(s, data, len, &done);
+		r = write_all(s, job->packed.data, job->packed.used, &done);
 		pthread_mutex_lock(&s->lock);
-	} else if (r == 0) {
-		r = s->error;
 	}
 	/* Half a member is worth nothing that could be promised. */
-	note_written(s, r, done, r ? 0 : count_events(job->block.data, job->block.used));
+	note_written(s, r, done, r ? 0 : job->block.events);
 	s->write_turn++;
 	release(job);
 	pthread_cond_broadcast(&s->changed);
 }
 
+/*
+ * Writes what is due, unless another thread does, which then finds what we have packed:
+ * nobody waits for a turn while there is something to compress.
+ */
+static void write_due(struct kmes_block_sink *s)
+{
+	struct job *job;
+
+	if (s->writing)
+		return;
+	s->writing = true;
+	while ((job = find_due(s)))
+		write_job(s, job);
+	s->writing = false;
+}
+
 static void *pack_main(void *arg)
 {
 	struct kmes_block_sink *s = arg;
-	uint8_t *packed = NULL;
-	size_t packed_room = 0;
 	z_stream z = { 0 };
 	bool usable = deflateInit2(&z, s->options.gzip_level, Z_DEFLATED, 15 + 16, 8,
 				   Z_DEFAULT_STRATEGY) == Z_OK;
@@ -240,8 +266,6 @@ static void *pack_main(void *arg)
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		struct job *job = find_ready(s);
-		size_t len = 0;
-		int r;
 
 		if (!job && s->closing)
 			break;
@@ -251,13 +275,13 @@ static void *pack_main(void *arg)
 		}
 		job->state = JOB_TAKEN;
 		pthread_mutex_unlock(&s->lock);
-		r = usable ? pack(&z, &job->block, &packed, &packed_room, &len) : -ENOMEM;
+		job->error = usable ? pack(&z, &job->block, &job->packed) : -ENOMEM;
 		pthread_mutex_lock(&s->lock);
-		write_in_turn(s, job, r, packed, len);
+		job->state = JOB_PACKED;
+		write_due(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	deflateEnd(&z);
-	free(packed);
 	return NULL;
 }
 
@@ -371,7 +395,8 @@ static void put_plain(struct kmes_block_sink *s, struct job *job)
 
 	if (!r)
 		r = write_all(s, job->block.data, job->block.used, &done);
-	note_written(s, r, done, count_events(job->block.data, done));
+	note_written(s, r, done,
+		     r ? count_events(job->block.data, done) : job->block.events);
 	release(job);
 }
 
@@ -458,8 +483,10 @@ int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 		r = s->error;
 	if (safe_events)
 		*safe_events = s->safe_events;
-	for (i = 0; s->jobs && i < s->job_count; i++)
+	for (i = 0; s->jobs && i < s->job_count; i++) {
 		free(s->jobs[i].block.data);
+		free(s->jobs[i].packed.data);
+	}
 	free(s->jobs);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);

@@ -15,12 +15,13 @@
 
 #include "capture.h"
 
-/* Handed over when they have grown to this. */
-#define KMES_BLOCK_SIZE (512u << 10)
+/* Handed over when they have grown to this, which a core's cache holds. */
+#define KMES_BLOCK_SIZE (128u << 10)
 
 struct kmes_block {
 	uint8_t *data;
 	size_t used, room;
+	uint64_t events; /* in it */
 };
 
 struct kmes_block_sink;

@@ -101,6 +101,7 @@ int kmes_capture_add_event(struct kmes_capture_writer *w, const struct kmes_even
 	if (r < 0)
 		return r;
 	memcpy(at, event->bytes, event->size);
+	w->block->events++;
 	w->events++;
 	return 0;
 }

@@ -214,11 +214,9 @@ static void follow_info(struct dump_recorder *rec)
 	struct kmes_capture_info info;
 	int r;
 
-	if (!rec->in->files)
+	if (!rec->in->files || is_same_info(&rec->in->info, &rec->info))
 		return;
 	dump_input_info(rec->in, &info);
-	if (is_same_info(&info, &rec->info))
-		return;
 	rec->info = info;
 	r = kmes_capture_add_header(rec->writer, &info);
 	if (r < 0)
