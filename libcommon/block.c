@@ -56,6 +56,8 @@ struct kmes_block_sink {
 	bool closing;
 	int error;
 	uint64_t bytes, safe_events;
+	uint64_t on_its_way;  /* bytes handed over to be packed, not yet written */
+	uint64_t packed_from; /* of those that are */
 
 	pthread_t threads[THREADS_MAX];
 	unsigned int thread_count;
@@ -235,6 +237,8 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 	}
 	/* Half a member is worth nothing that could be promised. */
 	note_written(s, r, done, r ? 0 : job->block.events);
+	s->on_its_way -= job->block.used;
+	s->packed_from += job->block.used;
 	s->write_turn++;
 	release(job);
 	pthread_cond_broadcast(&s->changed);
@@ -412,6 +416,7 @@ int kmes_block_put(struct kmes_block_sink *s)
 	if (s->thread_count) {
 		job->turn = s->next_turn++;
 		job->state = JOB_READY;
+		s->on_its_way += job->block.used;
 		pthread_cond_broadcast(&s->changed);
 	} else {
 		put_plain(s, job);
@@ -431,14 +436,25 @@ int kmes_block_error(struct kmes_block_sink *s)
 	return r;
 }
 
-uint64_t kmes_block_bytes(struct kmes_block_sink *s)
+/* What the file will have when all is written, guessed high by what packing made so far. */
+static uint64_t guess_bytes(const struct kmes_block_sink *s)
 {
-	uint64_t bytes;
+	double ratio = s->packed_from ? 1.1 * (double)s->bytes / (double)s->packed_from
+				      : 1;
+
+	return s->bytes + (uint64_t)((double)s->on_its_way * ratio);
+}
+
+bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
+{
+	bool has_grown;
 
 	pthread_mutex_lock(&s->lock);
-	bytes = s->bytes;
+	while (s->bytes < size && s->on_its_way && guess_bytes(s) >= size)
+		pthread_cond_wait(&s->changed, &s->lock);
+	has_grown = s->bytes >= size;
 	pthread_mutex_unlock(&s->lock);
-	return bytes;
+	return has_grown;
 }
 
 uint64_t kmes_block_safe_events(struct kmes_block_sink *s)

@@ -42,7 +42,9 @@ int kmes_block_put(struct kmes_block_sink *s);
 /* The first -errno that writing met, or 0. */
 int kmes_block_error(struct kmes_block_sink *s);
 
-uint64_t kmes_block_bytes(struct kmes_block_sink *s);
+/* Whether so many bytes were written; waits for what may make them so many. */
+bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size);
+
 uint64_t kmes_block_safe_events(struct kmes_block_sink *s);
 
 /* Waits for everything, syncs, closes, frees. 0 or the first -errno. */

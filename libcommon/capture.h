@@ -84,10 +84,12 @@ int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss 
 int kmes_capture_push(struct kmes_capture_writer *w);
 
 /*
- * Bytes of the file: those added so far, or where they are compressed, those that have
- * been written. Events that were written whole.
+ * Whether the file has grown to `size` bytes: by what was added so far, or where it is
+ * compressed, by what was written; so it waits for what is on its way if that may be enough.
  */
-uint64_t kmes_capture_bytes(struct kmes_capture_writer *w);
+bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size);
+
+/* Events that were written whole. */
 uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w);
 
 /*

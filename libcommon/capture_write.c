@@ -159,9 +159,9 @@ int kmes_capture_push(struct kmes_capture_writer *w)
 	return w->block ? put_block(w) : kmes_block_error(w->sink);
 }
 
-uint64_t kmes_capture_bytes(struct kmes_capture_writer *w)
+bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size)
 {
-	return w->is_packed ? kmes_block_bytes(w->sink) : w->bytes;
+	return w->is_packed ? kmes_block_has_grown_to(w->sink, size) : w->bytes >= size;
 }
 
 uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w)

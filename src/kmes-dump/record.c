@@ -230,7 +230,7 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 	if (rec->error)
 		return;
 	if (rec->opts->rotate_size && rec->events &&
-	    kmes_capture_bytes(rec->writer) >= rec->opts->rotate_size)
+	    kmes_capture_has_grown_to(rec->writer, rec->opts->rotate_size))
 		rotate(rec);
 	if (!rec->error)
 		follow_info(rec);

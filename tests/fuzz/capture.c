@@ -71,7 +71,8 @@ static bool make(struct capture *c)
 		if (!hostile_below(&random_state, 9))
 			kmes_capture_add_header(w, &info);
 		add_random(w, c);
-		c->ends[i] = (size_t)kmes_capture_bytes(w);
+		kmes_capture_push(w);
+		c->ends[i] = (size_t)lseek(fd, 0, SEEK_END);
 	}
 	if (kmes_capture_end(w, NULL) < 0)
 		return false;

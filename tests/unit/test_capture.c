@@ -479,10 +479,29 @@ static void capture_safe_events_are_those_in_the_file(void **state)
 	assert_int_equal(kmes_capture_safe_events(w), 0);
 	assert_int_equal(kmes_capture_push(w), 0);
 	assert_int_equal(kmes_capture_safe_events(w), 2);
-	assert_true(kmes_capture_bytes(w) == 64 + 2 * 96);
+	assert_true(kmes_capture_has_grown_to(w, 64 + 2 * 96));
+	assert_false(kmes_capture_has_grown_to(w, 64 + 2 * 96 + 1));
 	assert_int_equal(lseek(fd, 0, SEEK_END), 64 + 2 * 96);
 	add_event(w, 3, 10);
 	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	close(fd);
+}
+
+static void capture_packed_size_is_waited_for(void **state)
+{
+	struct kmes_capture_writer *w;
+	int fd = new_file(&w, &packed);
+	uint64_t seq = 0;
+
+	(void)state;
+	while (!kmes_capture_has_grown_to(w, 20000)) {
+		seq++;
+		add_event(w, seq, size_of(seq));
+	}
+	assert_true(lseek(fd, 0, SEEK_END) >= 20000);
+	/* It was not a hundred blocks later that this was seen. */
+	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	assert_true(lseek(fd, 0, SEEK_END) < 60000);
 	close(fd);
 }
 
@@ -501,6 +520,7 @@ int main(void)
 		cmocka_unit_test(capture_after_an_error_takes_nothing_more),
 		cmocka_unit_test(capture_into_a_stuck_pipe_is_given_up),
 		cmocka_unit_test(capture_safe_events_are_those_in_the_file),
+		cmocka_unit_test(capture_packed_size_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
