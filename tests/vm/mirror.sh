@@ -3,8 +3,17 @@
 # Debian packages without apt's system-wide state: each suite has its own sources, lists and status
 # under $VM/apt, so the user's sources stay as they are and no root is needed.
 
-MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-SECURITY=${DEBIAN_SECURITY:-http://deb.debian.org/debian-security}
+# mirror_of CODENAME: where this machine's own apt gets that suite from, if it does.
+# shellcheck disable=SC2016 # fields of apt and awk
+mirror_of() {
+	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+		awk -v suite="$1" '$1 == suite && !found { sub("/$", "", $2); print $2; found = 1 }'
+}
+
+MIRROR=${DEBIAN_MIRROR:-$(mirror_of bookworm)}
+SECURITY=${DEBIAN_SECURITY:-$(mirror_of bookworm-security)}
+# A mirror keeps the security updates beside the rest.
+SECURITY=${SECURITY:-$MIRROR-security}
 
 # mirror_apt SUITE TOOL ARGS...: apt-get or apt-cache in SUITE's world.
 mirror_apt() {
@@ -23,6 +32,7 @@ mirror_status() {
 mirror_init() {
 	local suite=$1 dir=$VM/apt/$1 key=/usr/share/keyrings/debian-archive-keyring.gpg s
 	[ -e "$dir/ready" ] && return
+	[ -n "$MIRROR" ] || die "apt has no source for bookworm: name one in DEBIAN_MIRROR"
 	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
 	mirror_status "$suite" >"$dir/state/status"
 	for s in "$suite" "$suite-updates" "$suite-backports"; do
