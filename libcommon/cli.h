@@ -191,6 +191,12 @@ struct kmes_source *cli_source_open(const struct cli *cli);
 /* Closes it; one that is open when the tool exits is closed then. */
 void cli_source_close(struct kmes_source *src);
 
+/*
+ * For a source that could not be asked: when that is because a signal asked to stop, this
+ * closes it and dies by the signal.
+ */
+void cli_source_die_if_stopped(struct kmes_source *src);
+
 /* What cli_source_open opens, to open it once more. A wrong name exits 2. */
 const char *cli_source_name(const struct cli *cli);
 
@@ -205,6 +211,9 @@ void cli_stop_on(int sig);
 
 /* The signal that asked to stop, 0: none did. */
 int cli_stop_signal(void);
+
+/* The same, for those who wait without us. */
+const volatile sig_atomic_t *cli_stop_flag(void);
 
 /* Counts a signal (SIGHUP, SIGUSR1) instead, unless it was ignored at the start. */
 void cli_signal_catch(int sig);

@@ -99,6 +99,11 @@ int cli_stop_signal(void)
 	return stop_signal;
 }
 
+const volatile sig_atomic_t *cli_stop_flag(void)
+{
+	return &stop_signal;
+}
+
 static void on_arrival(int sig)
 {
 	arrived[sig] = 1;

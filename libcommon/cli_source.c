@@ -74,7 +74,16 @@ struct kmes_source *cli_source_open(const struct cli *cli)
 	}
 	if (!strcmp(name, "auto") && !strcmp(kmes_source_name(src), "sim"))
 		cli_warn("no KMES in this kernel: using the simulator's rings (-S sim)");
+	kmes_source_set_stop(src, cli_stop_flag());
 	left_open = src;
 	atexit(close_left);
 	return src;
+}
+
+void cli_source_die_if_stopped(struct kmes_source *src)
+{
+	if (!cli_stop_signal())
+		return;
+	cli_source_close(src);
+	cli_die_by_signal(cli_stop_signal());
 }

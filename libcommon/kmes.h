@@ -10,6 +10,7 @@
 #ifndef KMES_H
 #define KMES_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -116,6 +117,13 @@ int kmes_source_slots(struct kmes_source *src, struct kmes_error *err);
  * at, or -1.
  */
 int kmes_source_fd(const struct kmes_source *src);
+
+/*
+ * Once `*stop` is not 0, as set by a signal handler, whatever waits for an answer of the
+ * source gives up with -EINTR within half a second; emission alone is finished. The flag
+ * outlives the source.
+ */
+void kmes_source_set_stop(struct kmes_source *src, const volatile sig_atomic_t *stop);
 
 /* 1: alive, 0: the source ended; what its rings hold can still be read. */
 int kmes_source_alive(struct kmes_source *src);

@@ -63,7 +63,15 @@ static int try_again(uint64_t *deadline_ms, int timeout_ms)
 	}
 }
 
-static int send_request(int fd, const struct kmes_sim_exchange *ex)
+/* What was to be emitted is emitted, also when it is to stop behind that. */
+static bool is_to_stop(const struct kmes_sim_client *client,
+		       const struct kmes_sim_exchange *ex)
+{
+	return client->stop && *client->stop && ex->request.op != SIM_EMIT;
+}
+
+static int send_request(const struct kmes_sim_client *client,
+			const struct kmes_sim_exchange *ex)
 {
 	union {
 		struct cmsghdr align;
@@ -84,8 +92,8 @@ static int send_request(int fd, const struct kmes_sim_exchange *ex)
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &ex->send_fd, sizeof(int));
 	}
-	while (sendmsg(fd, &msg, MSG_NOSIGNAL) < 0) {
-		r = try_again(&deadline_ms, ANSWER_MS);
+	while (sendmsg(client->fd, &msg, MSG_NOSIGNAL) < 0) {
+		r = is_to_stop(client, ex) ? -EINTR : try_again(&deadline_ms, ANSWER_MS);
 		if (r)
 			return r;
 	}
@@ -114,7 +122,8 @@ static void take_fds(struct msghdr *msg, int fds[SIM_FDS])
 }
 
 /* One message, into ex->reply and ex->fds. */
-static int receive_one(int fd, struct kmes_sim_exchange *ex, uint64_t *deadline_ms)
+static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
+		       uint64_t *deadline_ms)
 {
 	union {
 		struct cmsghdr align;
@@ -130,8 +139,9 @@ static int receive_one(int fd, struct kmes_sim_exchange *ex, uint64_t *deadline_
 	int patience_ms = ex->request.op == SIM_SET_CAPACITY ? REPLACE_MS : ANSWER_MS;
 	ssize_t n;
 
-	while ((n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC)) < 0) {
-		int r = try_again(deadline_ms, patience_ms);
+	while ((n = recvmsg(client->fd, &msg, MSG_CMSG_CLOEXEC)) < 0) {
+		int r = is_to_stop(client, ex) ? -EINTR
+					       : try_again(deadline_ms, patience_ms);
 
 		if (r)
 			return r;
@@ -156,9 +166,9 @@ int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *
 
 	ex->request.id = ++client->last_id;
 	ex->fds[0] = ex->fds[1] = -1;
-	r = send_request(client->fd, ex);
+	r = send_request(client, ex);
 	while (r == 0) {
-		r = receive_one(client->fd, ex, &deadline_ms);
+		r = receive_one(client, ex, &deadline_ms);
 		if (r == 0 && (ex->reply.id == ex->request.id || !ex->reply.id))
 			return 0;
 		kmes_sim_close_fds(ex->fds);

@@ -3,6 +3,7 @@
 #ifndef KMES_SIM_CLIENT_H
 #define KMES_SIM_CLIENT_H
 
+#include <signal.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 
@@ -13,6 +14,7 @@ struct kmes_sim_client {
 	uint32_t last_id;
 	struct sim_hello hello;
 	struct sockaddr_un address;
+	const volatile sig_atomic_t *stop; /* not 0: no answer is waited for; or NULL */
 };
 
 /* One request on its way: what goes out and what came back. */
@@ -32,7 +34,8 @@ void kmes_sim_disconnect(struct kmes_sim_client *client);
 
 /*
  * Sends the request, whose id is filled in here, and waits for its reply. Returns 0, or
- * -errno of the way there and back: -ESHUTDOWN when the simulator has ended, -ETIMEDOUT.
+ * -errno of the way there and back: -ESHUTDOWN when the simulator has ended, -ETIMEDOUT,
+ * -EINTR when it is to stop.
  */
 int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex);
 

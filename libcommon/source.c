@@ -128,6 +128,11 @@ int kmes_source_fd(const struct kmes_source *src)
 	return src->fd;
 }
 
+void kmes_source_set_stop(struct kmes_source *src, const volatile sig_atomic_t *stop)
+{
+	src->stop = stop;
+}
+
 int kmes_source_alive(struct kmes_source *src)
 {
 	return src->ops->alive ? src->ops->alive(src) : 1;

@@ -23,7 +23,10 @@ struct sim_source {
 
 static struct kmes_sim_client *to_client(struct kmes_source *src)
 {
-	return &((struct sim_source *)src)->client;
+	struct kmes_sim_client *client = &((struct sim_source *)src)->client;
+
+	client->stop = src->stop;
+	return client;
 }
 
 static void sim_close(struct kmes_source *src)

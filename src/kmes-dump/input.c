@@ -37,6 +37,7 @@ static void open_rings(struct dump_input *in, const struct dump_opts *opts,
 	if (!rc || rc == -ENODEV)
 		cli_check_cpus(cli, has_ring, in->reader);
 	if (rc) {
+		cli_source_die_if_stopped(in->src);
 		cli_error("%s", *err.text ? err.text : strerror(-rc));
 		exit(CLI_FAILED);
 	}
@@ -47,6 +48,8 @@ static int next_of_rings(struct dump_input *in, struct kmes_item *item)
 	int rc = kmes_reader_next(in->reader, item);
 
 	if (rc >= 0 || rc == -ENODATA || rc == -ESHUTDOWN)
+		return rc;
+	if (rc == -EINTR && cli_stop_signal())
 		return rc;
 	cli_error("%s", kmes_reader_error(in->reader));
 	return -EIO;

@@ -149,6 +149,8 @@ static enum dump_end end_of_input(int rc)
 {
 	if (rc == -ENODATA)
 		return DUMP_END_DONE;
+	if (rc == -EINTR && cli_stop_signal())
+		return DUMP_END_STOPPED;
 	if (rc == -ESHUTDOWN) {
 		cli_warn("source ended");
 		return DUMP_END_DONE;

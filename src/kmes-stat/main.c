@@ -130,6 +130,9 @@ static int put_sample(const struct stat_opts *opts, struct stat_sampler *s,
 {
 	int r = stat_sampler_take(s, err);
 
+	/* Broken off: half of it is not known. */
+	if (cli_stop_signal() && (r < 0 || s->stalled))
+		return -EINTR;
 	if (r < 0)
 		return r;
 	if (opts->textfile)
@@ -162,6 +165,7 @@ static int follow_source(void *arg, struct kmes_error *err)
 		return 1;
 	if (kmes_source_open(&next, cli_source_name(cli), NULL) < 0)
 		return 0;
+	kmes_source_set_stop(next, cli_stop_flag());
 	r = stat_sampler_reopen(&subject->s, next, cpus, err);
 	cli_source_close(subject->src);
 	subject->src = next;
@@ -181,6 +185,8 @@ static int run(const struct stat_opts *opts, struct subject *subject, struct cli
 	beat_start(&beat, opts->interval_ns);
 	for (;;) {
 		r = put_sample(opts, &subject->s, out, err);
+		if (r == -EINTR && cli_stop_signal())
+			return 1;
 		if (r < 0)
 			return r;
 		done++;
@@ -308,12 +314,14 @@ int main(int argc, char **argv)
 	else if (r == 0)
 		r = run(&opts, &subject, &out, &err);
 	status = cli_out_close(&out);
-	if (r < 0)
+	if (r < 0 && !cli_stop_signal())
 		cli_error("%s", err.text[0] ? err.text : strerror(-r));
 	else if (r == 0)
 		cli_warn("source ended");
 	stat_sampler_close(&subject.s);
 	cli_source_close(subject.src);
 	cli_end(&cli);
+	if (cli_stop_signal() && (r < 0 || !(opts.interval_ns || opts.watch)))
+		cli_die_by_signal(cli_stop_signal());
 	return r < 0 ? CLI_FAILED : status;
 }

@@ -160,14 +160,22 @@ static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
 	ring->write_pos = write_pos;
 }
 
+static bool ask_counters(struct stat_sampler *s, uint16_t cpu,
+			 struct kmes_counters *counters)
+{
+	int r = s->stalled ? -ETIMEDOUT : kmes_source_counters(s->src, cpu, counters);
+
+	s->stalled = r == -ETIMEDOUT || r == -EINTR;
+	return r == 0;
+}
+
 static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 		     struct kmes_error *err)
 {
 	struct stat_row before = ring->row;
 	struct stat_ring_state state;
 	struct kmes_counters counters;
-	bool has_counters = kmes_source_counters(s->src, ring->walk.map.cpu, &counters) ==
-			    0;
+	bool has_counters = ask_counters(s, ring->walk.map.cpu, &counters);
 	/* A new stream was marked by stat_sampler_reopen. */
 	bool is_new_stream = before.reset && !before.total.known;
 	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
@@ -233,6 +241,7 @@ int stat_sampler_take(struct stat_sampler *s, struct kmes_error *err)
 	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
 	s->time_ns = clock_ns(CLOCK_REALTIME);
 	s->interval_ns = before ? s->mono_ns - before : 0;
+	s->stalled = false;
 	stat_types_clear(&s->types);
 	for (i = 0; i < s->ring_count; i++) {
 		int r = take_ring(s, &s->rings[i], err);

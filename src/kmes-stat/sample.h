@@ -45,6 +45,7 @@ struct stat_sampler {
 	struct stat_row totals;
 	struct stat_types types;
 	bool want_types;
+	bool stalled; /* the source did not answer in time: not asked again in this sample */
 	uint64_t time_ns; /* CLOCK_REALTIME of the sample */
 	uint64_t mono_ns;
 	uint64_t interval_ns; /* since the sample before, 0: there was none */

@@ -212,6 +212,8 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 	for (;;) {
 		int r = stat_sampler_take(w->s, err);
 
+		if (cli_stop_signal())
+			return 1;
 		if (r < 0)
 			return r;
 		draw(w);

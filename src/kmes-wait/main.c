@@ -31,6 +31,7 @@ static struct kmes_reader *open_reader(const struct wait_opts *opts, struct cli 
 	if (!rc || rc == -ENODEV)
 		cli_check_cpus(cli, has_ring, reader);
 	if (rc) {
+		cli_source_die_if_stopped(src);
 		cli_error("%s", *err.text ? err.text : strerror(-rc));
 		exit(CLI_FAILED);
 	}

@@ -159,3 +159,43 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 		assert_status 0
 	done
 }
+
+@test "all: a signal ends it while a simulator that stalls is asked, too" {
+	local tool pid
+
+	simulator_only "needs the simulator"
+	rings_start --slots=40
+	for tool in "kmes-stat 0.2" "kmes-stat -j 0.2" "kmes-dump" "kmes-wait -t none"; do
+		# shellcheck disable=SC2086 # several arguments
+		background one $tool
+		pid=$!
+		sleep 0.5
+		kill -STOP "$SIM_PID"
+		# Long enough that kmes-stat asks; one answer would be waited for 5 s.
+		sleep 0.5
+		kill -INT $pid
+		end_of $pid 3
+		kill -CONT "$SIM_PID"
+		case $tool in
+		kmes-wait*) assert_status 130 ;;
+		*) assert_status 0 ;;
+		esac
+		run ! grep -v '^kmes-dump: ' one.err
+	done
+}
+
+@test "all: a simulator that stalls is told once, and a table waits for it once a sample" {
+	local rows
+
+	simulator_only "needs the simulator"
+	rings_start --slots=20
+	background stat kmes-stat -j 0.5 3
+	wait_for_lines stat.out 1
+	kill -STOP "$SIM_PID"
+	# 5 s for the sample, not for each of its rings.
+	wait_for_lines stat.out 2 15
+	kill -CONT "$SIM_PID"
+	end_of $! 10
+	assert_status 0
+	assert_equal "$(jq -c '[.rings[19]|.total,.wakeups]' stat.out | paste -sd' ')" '[0,0] [0,null] [0,0]'
+}
