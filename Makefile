@@ -327,7 +327,7 @@ check-model: #: the protocol's memory order and wake-ups, as models
 	$(RUN) model
 
 check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, debug
-	KERNEL=$(KERNEL) $(RUN) vm
+	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) $(RUN) vm
 
 requirements: #: each requirement with its tests
 	tests/requirements
