@@ -126,7 +126,9 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	assert_equal "$stderr" "kmes-dump: odd: not an event at byte $size"
 	# An event of 128 MiB that is not there: no memory is taken for it.
 	{ cat all; printf '\0\0\0\x08'; head -c 100 /dev/zero; } >odd
-	run -1 --separate-stderr bash -c 'ulimit -v 100000; kmes-dump -q odd'
+	# The sanitizer reserves more than that for itself.
+	[[ $KMES_BIN == */asan/* ]] || ulimit -v 100000
+	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(cat want)"
 	{ cat all; printf '\0\0\0\x80'; head -c 100 /dev/zero; } >odd
 	run -1 --separate-stderr kmes-dump -q odd

@@ -73,6 +73,15 @@ same() {
 	assert_output "$(kmes-dump -sq -t nothing)"
 }
 
+@test "capture: the order is the one it was recorded in" {
+	prepare_mixed
+	kmes-dump -sq -O cpu -w all --print >live
+	run ! cmp -s live <(kmes-dump -sq)
+	for order in cpu time; do
+		kmes-dump -q -O $order all | cmp live -
+	done
+}
+
 @test "capture: a time of day is the first one after the capture's first event" {
 	prepare_mixed
 	kmes-dump -sq -w all
