@@ -57,7 +57,7 @@ struct kmes_source_ops {
 struct kmes_source {
 	const struct kmes_source_ops *ops;
 	uint8_t stream_id[16];
-	int fd; /* see kmes_source_fd; -1 */
+	int fd;				   /* see kmes_source_fd; -1 */
 	const volatile sig_atomic_t *stop; /* see kmes_source_set_stop; NULL: none */
 };
 

@@ -185,7 +185,6 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 }
 
 @test "all: a simulator that stalls is told once, and a table waits for it once a sample" {
-	local rows
 
 	simulator_only "needs the simulator"
 	rings_start --slots=20

@@ -274,7 +274,7 @@ while time.monotonic() < end or len(inodes) < 5:
 	[[ -f link && ! -L link ]]
 	mkfifo fifo
 	mkdir folder
-	mknod null c 1 3
+	mknod null c 1 3 || skip "mknod needs more rights"
 	for text in fifo folder null; do
 		run --separate-stderr timeout 5 kmes-stat --textfile=$text 0.01 1
 		assert_status 1
