@@ -159,19 +159,26 @@ static bool is_string_next(const struct kmes_walk *w)
 static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w)
 {
 	struct kmes_mp_token tok;
+	const uint8_t *key;
 	enum kmes_then then;
+	uint32_t key_len;
 
 	for (;;) {
 		enum kmes_place place = kmes_walk_place(w);
-		enum kmes_hint hint = w->hint;
+		enum kmes_hint hint;
 
 		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
-		if (place == KMES_AT_KEY && !is_string_next(w)) {
+		if (place == KMES_AT_KEY && kmes_walk_short_key(w, &key, &key_len)) {
+			p = put_string_key(out, p, key, key_len);
+			p = put_char(p, ':');
+			place = KMES_AT_VALUE;
+		} else if (place == KMES_AT_KEY && !is_string_next(w)) {
 			p = put_text_key(out, p, w);
 			kmes_walk_done(w, NULL);
 			p = put_char(p, ':');
 			continue;
 		}
+		hint = w->hint;
 		kmes_walk_next(w, &tok);
 		if (kmes_token_opens(&tok)) {
 			p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
@@ -183,7 +190,7 @@ static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *
 			p = put_json_scalar(out, p, &tok, hint);
 		then = kmes_walk_done(w, &tok);
 		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
-			p = put_char(p, w->level[w->depth].is_map ? '}' : ']');
+			p = put_char(p, w->closed_map ? '}' : ']');
 		if (then == KMES_THEN_END)
 			return kmes_out_room(out, p, KMES_TEXT_SLACK);
 		p = put_char(p, then == KMES_THEN_VALUE ? ':' : ',');

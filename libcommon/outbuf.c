@@ -50,50 +50,48 @@ char *kmes_out_more(struct kmes_outbuf *out)
 	return kmes_out_begin(out);
 }
 
-/* Digits of v, which is below 10^8. */
-static unsigned int digits_of(uint32_t v)
+/*
+ * v, which is below 10^8, as eight digits in the bytes of a word, the first in the lowest.
+ * Halves are divided in all lanes at once, by multiplying with an inverse that is exact
+ * for as many digits as a lane holds.
+ */
+static inline uint64_t eight_digits(uint32_t v)
 {
-	return 1 + (v >= 10) + (v >= 100) + (v >= 1000) + (v >= 10000) + (v >= 100000) +
-	       (v >= 1000000) + (v >= 10000000);
+	uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
+	uint64_t hundreds = fours * 5243 >> 19 & 0x0000007f0000007f;
+	uint64_t pairs = hundreds | (fours - 100 * hundreds) << 16;
+	uint64_t tens = pairs * 103 >> 10 & 0x000f000f000f000f;
+
+	return tens | (pairs - 10 * tens) << 8;
 }
 
-static char *put_4(char *p, uint32_t v)
+static inline char *put_8(char *p, uint32_t v)
 {
-	return put_2(put_2(p, v / 100), v % 100);
+	uint64_t text = eight_digits(v) + 0x3030303030303030;
+
+	memcpy(p, &text, sizeof(text));
+	return p + sizeof(text);
 }
 
-/* v is below 10^8. */
-static char *put_u27(char *p, uint32_t v)
+/* v is below 10^8; the bytes behind its digits are overwritten, up to eight in all. */
+static inline char *put_u27(char *p, uint32_t v)
 {
-	unsigned int digits = digits_of(v);
-	char *end = p + digits;
+	uint64_t digits = eight_digits(v);
+	unsigned int zeros = __builtin_ctzll(digits | 1ull << 56) / 8;
+	uint64_t text = (digits + 0x3030303030303030) >> 8 * zeros;
 
-	p = end;
-	if (digits > 4) {
-		put_4(p -= 4, v % 10000);
-		v /= 10000;
-	}
-	if (v >= 100) {
-		put_2(p -= 2, v % 100);
-		v /= 100;
-	}
-	if (v >= 10)
-		put_2(p - 2, v);
-	else
-		p[-1] = (char)('0' + v);
-	return end;
+	memcpy(p, &text, sizeof(text));
+	return p + sizeof(text) - zeros;
 }
 
 char *put_u64_long(char *p, uint64_t v)
 {
 	const uint32_t step = 100000000;
-	uint32_t low[2] = { 0, 0 };
-	int n = 0;
 
-	for (; v >= step; v /= step)
-		low[n++] = v % step;
-	p = put_u27(p, v);
-	while (n--)
-		p = put_4(put_4(p, low[n] / 10000), low[n] % 10000);
-	return p;
+	if (v < step)
+		return put_u27(p, v);
+	if (v < (uint64_t)step * step)
+		return put_8(put_u27(p, v / step), v % step);
+	p = put_u27(p, v / step / step);
+	return put_8(put_8(p, v / step % step), v % step);
 }

@@ -96,8 +96,10 @@ static inline char *put_9(char *p, uint32_t v)
 	return put_6(p, v % 1000000);
 }
 
+/* Stores eight bytes at least, of which those behind the number mean nothing. */
 char *put_u64_long(char *p, uint64_t v);
 
+/* Up to 20 digits; see above. */
 static inline char *put_u64(char *p, uint64_t v)
 {
 	if (v < 10)
@@ -117,9 +119,30 @@ static inline char *put_i64(char *p, int64_t v)
 
 extern const char kmes_hex_digits[16];
 
+/* The eight hex digits of four bytes, in their order. */
+static inline char *put_hex_4(char *p, uint32_t bytes)
+{
+	uint64_t nibbles, letters;
+
+	/* Each byte to a lane of its own, then each half of it. */
+	nibbles = (bytes | (uint64_t)bytes << 16) & 0x0000ffff0000ffff;
+	nibbles = (nibbles | nibbles << 8) & 0x00ff00ff00ff00ff;
+	nibbles = (nibbles >> 4 | nibbles << 8) & 0x0f0f0f0f0f0f0f0f;
+	letters = (nibbles + 0x0606060606060606) >> 4 & 0x0101010101010101;
+	nibbles += 0x3030303030303030 + ('a' - '0' - 10) * letters;
+	memcpy(p, &nibbles, sizeof(nibbles));
+	return p + sizeof(nibbles);
+}
+
 /* Two hex digits a byte. */
 static inline char *put_hex(char *p, const uint8_t *s, size_t len)
 {
+	uint32_t bytes;
+
+	for (; len >= sizeof(bytes); len -= sizeof(bytes), s += sizeof(bytes)) {
+		memcpy(&bytes, s, sizeof(bytes));
+		p = put_hex_4(p, bytes);
+	}
 	for (; len; len--, s++) {
 		*p++ = kmes_hex_digits[*s >> 4];
 		*p++ = kmes_hex_digits[*s & 15];

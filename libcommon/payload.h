@@ -41,18 +41,22 @@ enum kmes_then {
 	KMES_THEN_CLOSE, /* the end of its container, which is complete with it */
 };
 
+/* An open container, or what is around the top value. */
 struct kmes_level {
 	uint32_t left; /* values to come, keys counted; even at a map's keys */
-	uint8_t is_map;
-	uint8_t hint; /* for the items of a list */
+	enum kmes_place
+		place; /* KMES_AT_TOP, KMES_AT_ITEM of a list, KMES_AT_KEY of a map */
+	enum kmes_hint hint; /* for the items of a list */
 };
 
 struct kmes_walk {
 	const uint8_t *pos;
 	const uint8_t *end;
-	uint32_t depth;	     /* containers that are open */
-	enum kmes_hint hint; /* for the value to come */
-	struct kmes_level level[KMES_MP_DEPTH_MAX];
+	enum kmes_hint hint;	 /* for the value to come */
+	bool closed_map;	 /* of a container that has just ended: was it a map? */
+	uint32_t depth;		 /* containers that are open */
+	struct kmes_level level; /* the innermost */
+	struct kmes_level outer[KMES_MP_DEPTH_MAX];
 };
 
 /* Is this one value that can be walked? KMES_MP_OK, or why not. */
@@ -65,25 +69,33 @@ static inline void kmes_walk_init(struct kmes_walk *w, const uint8_t *pos,
 {
 	w->pos = pos;
 	w->end = end;
-	w->depth = 0;
 	w->hint = KMES_HINT_NONE;
+	w->depth = 0;
+	w->level = (struct kmes_level){ .place = KMES_AT_TOP };
 }
 
 static inline enum kmes_place kmes_walk_place(const struct kmes_walk *w)
 {
-	const struct kmes_level *level;
-
-	if (!w->depth)
-		return KMES_AT_TOP;
-	level = &w->level[w->depth - 1];
-	if (!level->is_map)
-		return KMES_AT_ITEM;
-	return level->left % 2 ? KMES_AT_VALUE : KMES_AT_KEY;
+	if (w->level.place == KMES_AT_KEY && w->level.left % 2)
+		return KMES_AT_VALUE;
+	return w->level.place;
 }
 
 static inline bool kmes_token_opens(const struct kmes_mp_token *tok)
 {
 	return (tok->type == KMES_MP_ARRAY || tok->type == KMES_MP_MAP) && tok->count;
+}
+
+static inline void kmes_walk_open(struct kmes_walk *w, const struct kmes_mp_token *tok)
+{
+	bool is_map = tok->type == KMES_MP_MAP;
+
+	w->outer[w->depth++] = w->level;
+	w->level.left = kmes_mp_values(tok);
+	w->level.place = is_map ? KMES_AT_KEY : KMES_AT_ITEM;
+	w->level.hint = !is_map && w->hint == KMES_HINT_SIDS ? KMES_HINT_SID
+							     : KMES_HINT_NONE;
+	w->hint = w->level.hint;
 }
 
 /*
@@ -92,46 +104,55 @@ static inline bool kmes_token_opens(const struct kmes_mp_token *tok)
  */
 static inline void kmes_walk_next(struct kmes_walk *w, struct kmes_mp_token *tok)
 {
-	struct kmes_level *level;
-
 	if (kmes_mp_step(&w->pos, w->end, tok)) {
 		/* Not after a check; still, no harm: the walk ends with this. */
 		tok->type = KMES_MP_NIL;
 		w->depth = 0;
+		w->level.place = KMES_AT_TOP;
 		return;
 	}
-	if (!kmes_token_opens(tok))
-		return;
-	level = &w->level[w->depth++];
-	level->left = kmes_mp_values(tok);
-	level->is_map = tok->type == KMES_MP_MAP;
-	level->hint = KMES_HINT_NONE;
-	if (!level->is_map && w->hint == KMES_HINT_SIDS)
-		level->hint = KMES_HINT_SID;
-	w->hint = level->hint;
+	if (kmes_token_opens(tok))
+		kmes_walk_open(w, tok);
 }
 
 /* The value that ended here is complete; `tok` is it, when it was one token. */
 static inline enum kmes_then kmes_walk_done(struct kmes_walk *w,
 					    const struct kmes_mp_token *tok)
 {
-	struct kmes_level *level;
-
-	if (!w->depth)
+	if (w->level.place == KMES_AT_TOP)
 		return KMES_THEN_END;
-	level = &w->level[w->depth - 1];
-	level->left--;
-	if (level->is_map && level->left % 2) {
+	w->level.left--;
+	if (w->level.place == KMES_AT_KEY && w->level.left % 2) {
 		w->hint = tok && tok->type == KMES_MP_STR
 				  ? kmes_hint_of_key(tok->data, tok->len)
 				  : KMES_HINT_NONE;
 		return KMES_THEN_VALUE;
 	}
-	w->hint = level->hint;
-	if (level->left)
+	w->hint = w->level.hint;
+	if (w->level.left)
 		return KMES_THEN_NEXT;
-	w->depth--;
+	w->closed_map = w->level.place == KMES_AT_KEY;
+	w->level = w->outer[--w->depth];
 	return KMES_THEN_CLOSE;
+}
+
+/*
+ * At a key: is it a string of less than 32 bytes, as most are? Then it is stepped over
+ * and its value comes next; otherwise it is left to kmes_walk_next().
+ */
+static inline bool kmes_walk_short_key(struct kmes_walk *w, const uint8_t **key,
+				       uint32_t *len)
+{
+	uint8_t form = *w->pos;
+
+	if ((form & 0xe0) != 0xa0)
+		return false;
+	*key = w->pos + 1;
+	*len = form & 31;
+	w->pos += 1 + *len;
+	w->level.left--;
+	w->hint = kmes_hint_of_key(*key, *len);
+	return true;
 }
 
 #endif

@@ -87,28 +87,40 @@ char *put_sid(char *p, const uint8_t *sid)
 	return p;
 }
 
-/* Bytes in the order of the text, as in a UUID; the first three fields are numbers. */
-static const uint8_t guid_order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
-					8, 9, 10, 11, 12, 13, 14, 15 };
-
-static char *put_ordered(char *p, const uint8_t *bytes, const uint8_t *order)
+/* 16 bytes as they are read: four at a time, with dashes where they belong. */
+static char *put_words(char *p, const uint32_t *words)
 {
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			p = put_char(p, '-');
-		p = put_hex(p, bytes + (order ? order[i] : i), 1);
-	}
-	return p;
+	char digits[24];
+
+	p = put_hex_4(p, words[0]);
+	put_hex_4(put_hex_4(put_hex_4(digits, words[1]), words[2]), words[3]);
+	p = put_char(p, '-');
+	p = put_bytes(p, digits, 4);
+	p = put_char(p, '-');
+	p = put_bytes(p, digits + 4, 4);
+	p = put_char(p, '-');
+	p = put_bytes(p, digits + 8, 4);
+	p = put_char(p, '-');
+	return put_bytes(p, digits + 12, 12);
 }
 
+/* The first three fields are numbers, the others bytes. */
 char *put_guid(char *p, const uint8_t *guid)
 {
-	return put_ordered(p, guid, guid_order);
+	uint32_t words[4];
+
+	memcpy(words, guid, sizeof(words));
+	words[0] = __builtin_bswap32(words[0]);
+	words[1] = __builtin_bswap32(words[1] << 16 | words[1] >> 16);
+	return put_words(p, words);
 }
 
 char *put_uuid(char *p, const uint8_t *uuid)
 {
-	return put_ordered(p, uuid, NULL);
+	uint32_t words[4];
+
+	memcpy(words, uuid, sizeof(words));
+	return put_words(p, words);
 }
 
 bool kmes_guid_is_null(const uint8_t *guid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* text.c - strings of strangers made harmless, for text and for JSON; hex and base64. */
+#include "bytes16.h"
 #include "hidden.h"
 #include "kmes_msgpack.h"
 #include "text.h"
@@ -11,79 +12,48 @@ enum style { TEXT, TYPE, JSON };
 /* What one of them can become: \u0000 for a byte, \udb40\udc00 for four. */
 #define GROWTH 6
 
-#define EACH(byte) (0x0101010101010101ull * (byte))
-
-/*
- * A bit 7 for each byte of w that is below the first plain one; borrows reach only bytes
- * above one that is marked, and only the lowest mark is used.
- */
-static inline uint64_t marks_below(uint64_t w, uint8_t first)
-{
-	return (w - EACH(first)) & ~w;
-}
-
-static inline uint64_t marks_equal(uint64_t w, uint8_t byte)
-{
-	return marks_below(w ^ EACH(byte), 1);
-}
-
-/* Bit 7 of the lowest byte of w that cannot be copied as it is, among others above. */
-static inline uint64_t special_marks(uint64_t w, enum style style)
-{
-	uint64_t marks = w | marks_below(w, style == TYPE ? 0x21 : 0x20);
-
-	marks |= marks_equal(w, '\\') | marks_equal(w, 0x7f);
-	if (style != TYPE)
-		marks |= marks_equal(w, '"');
-	return marks & EACH(0x80);
-}
-
 static inline bool is_plain(uint8_t c, enum style style)
 {
 	return c >= (style == TYPE ? 0x21 : 0x20) && c < 0x7f && c != '\\' &&
 	       (c != '"' || style == TYPE);
 }
 
-static inline uint32_t first_mark(uint64_t marks)
+/* Marks for what cannot be copied as it is; bytes from 0x80 on are negative. */
+static inline kmes_marks16 special_marks(kmes_bytes16 v, enum style style)
 {
-	return __builtin_ctzll(marks) / 8;
+	kmes_marks16 marks = (kmes_marks16)v < (int8_t)(style == TYPE ? 0x21 : 0x20);
+
+	marks |= (v == '\\') | (v == 0x7f);
+	if (style != TYPE)
+		marks |= v == '"';
+	return marks;
 }
 
 /* Copy the plain characters that s begins with; returns how many. */
 static inline uint32_t copy_plain(char *p, const uint8_t *s, uint32_t len,
 				  enum style style)
 {
-	uint32_t low, high, n = 0;
-	uint64_t w, marks;
+	kmes_marks16 marks;
+	uint32_t n = 0;
 
-	if (len >= 8) {
-		for (;;) {
-			memcpy(&w, s + n, 8);
-			memcpy(p + n, &w, 8);
-			marks = special_marks(w, style);
-			if (marks)
-				return n + first_mark(marks);
-			n += 8;
-			if (n == len)
-				return len;
-			if (n > len - 8) /* the last eight, some of them again */
-				n = len - 8;
-		}
-	}
-	if (len >= 4) { /* two halves that may overlap */
-		memcpy(&low, s, 4);
-		memcpy(&high, s + len - 4, 4);
-		memcpy(p, &low, 4);
-		memcpy(p + len - 4, &high, 4);
-		marks = special_marks(low | (uint64_t)high << 32, style);
-		if (!marks)
+	if (len < 16) {
+		marks = special_marks(kmes_bytes16_copy_short(p, s, len), style);
+		if (!kmes_marks16_any(marks))
 			return len;
-		n = first_mark(marks);
-		return n < 4 ? n : len - 8 + n;
+		while (is_plain(s[n], style))
+			n++;
+		return n;
 	}
-	for (; n < len && is_plain(s[n], style); n++)
-		p[n] = s[n];
-	return n;
+	for (;;) {
+		marks = special_marks(kmes_bytes16_copy(p + n, s + n), style);
+		if (kmes_marks16_any(marks))
+			return n + kmes_marks16_first(marks);
+		n += 16;
+		if (n == len)
+			return len;
+		if (n > len - 16) /* the last sixteen, some of them again */
+			n = len - 16;
+	}
 }
 
 static char *put_u4(char *p, uint32_t unit)

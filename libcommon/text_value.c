@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* text_value.c - values of a payload in the text form. */
+#include "bytes16.h"
 #include "number.h"
 #include "special.h"
 #include "stamp.h"
 #include "text.h"
 
-/* 1: may begin a bare key; 2: may also stand further on. */
-static const uint8_t bare_class[256] = {
-	['A' ... 'Z'] = 1, ['a' ... 'z'] = 1, ['_'] = 1,
-	['0' ... '9'] = 2, ['.'] = 2,	      ['-'] = 2,
-};
+/* Marks for what no bare key holds: neither letters nor digits, nor any of "_.-". */
+static inline kmes_marks16 strange_marks(kmes_bytes16 v)
+{
+	kmes_marks16 letters = ((kmes_bytes16)((v | 0x20) - 'a') < 26);
+	kmes_marks16 others = ((kmes_bytes16)(v - '-') < 13) & (v != '/');
+
+	return ~(letters | others | (v == '_'));
+}
 
 /* Words that mean a value. */
 static bool is_literal_word(const uint8_t *key, uint32_t len)
@@ -27,17 +31,26 @@ static bool is_literal_word(const uint8_t *key, uint32_t len)
 	}
 }
 
-/* A bare key, or NULL when it must be quoted. */
-static char *put_bare(char *p, const uint8_t *key, uint32_t len)
+static bool copy_bare_long(char *p, const uint8_t *key, uint32_t len)
 {
-	if (!len || bare_class[key[0]] != 1 || is_literal_word(key, len))
-		return NULL;
-	for (uint32_t i = 0; i < len; i++) {
-		if (!bare_class[key[i]])
-			return NULL;
-		p[i] = key[i];
+	kmes_marks16 strange = { 0 };
+
+	for (uint32_t n = 0; n < len; n += 16) {
+		if (n > len - 16) /* the last sixteen, some of them again */
+			n = len - 16;
+		strange |= strange_marks(kmes_bytes16_copy(p + n, key + n));
 	}
-	return p + len;
+	return !kmes_marks16_any(strange);
+}
+
+/* Copy a key; may it stand bare? A digit, a dot or a sign begins a number. */
+static inline bool copy_bare(char *p, const uint8_t *key, uint32_t len)
+{
+	if (!len || key[0] <= '9' || is_literal_word(key, len))
+		return false;
+	if (len >= 16)
+		return copy_bare_long(p, key, len);
+	return !kmes_marks16_any(strange_marks(kmes_bytes16_copy_short(p, key, len)));
 }
 
 static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
@@ -49,10 +62,10 @@ static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_toke
 	return put_char(p, ')');
 }
 
-static char *put_quoted(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
+static char *put_quoted(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
 	p = put_char(p, '"');
-	p = put_escaped(out, p, tok->data, tok->len);
+	p = put_escaped(out, p, s, len);
 	return put_char(p, '"');
 }
 
@@ -72,7 +85,7 @@ static char *put_plain(struct kmes_outbuf *out, char *p, const struct kmes_mp_to
 	case KMES_MP_FLOAT64:
 		return put_float64(p, tok->value.u);
 	case KMES_MP_STR:
-		return put_quoted(out, p, tok);
+		return put_quoted(out, p, tok->data, tok->len);
 	case KMES_MP_BIN:
 		p = put_lit(p, "0x");
 		return put_hex_all(out, p, tok->data, tok->len);
@@ -95,7 +108,7 @@ char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *t
 	if (tok->type == KMES_MP_UINT && hint != KMES_HINT_ACCESS)
 		return put_u64(p, tok->value.u);
 	if (tok->type == KMES_MP_STR)
-		return put_quoted(out, p, tok);
+		return put_quoted(out, p, tok->data, tok->len);
 
 	p = kmes_out_room(out, p, KMES_MASK_TEXT_MAX + KMES_TEXT_SLACK);
 	switch (kmes_special_of(tok, hint, &moment)) {
@@ -114,40 +127,59 @@ char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *t
 }
 
 /* A name that is longer than a piece of output is no name: quoted. */
-static char *put_key_plain(struct kmes_outbuf *out, char *p,
-			   const struct kmes_mp_token *tok)
+static inline char *put_string_key(struct kmes_outbuf *out, char *p, const uint8_t *key,
+				   uint32_t len)
 {
-	char *end;
-
-	if (tok->type == KMES_MP_STR && tok->len <= KMES_OUT_PIECE - KMES_TEXT_SLACK) {
-		p = kmes_out_room(out, p, tok->len + KMES_TEXT_SLACK);
-		end = put_bare(p, tok->data, tok->len);
-		if (end)
-			return end;
+	if (len <= KMES_OUT_PIECE - KMES_TEXT_SLACK) {
+		p = kmes_out_room(out, p, len + KMES_TEXT_SLACK);
+		if (copy_bare(p, key, len))
+			return p + len;
 	}
-	return put_scalar(out, p, tok, KMES_HINT_NONE);
+	return put_quoted(out, p, key, len);
 }
 
 char *put_key(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
 	      bool color)
 {
-	if (!color)
-		return put_key_plain(out, p, tok);
-	p = put_lit(p, KMES_SGR_KEY);
-	p = put_key_plain(out, p, tok);
-	return put_lit(p, KMES_SGR_RESET);
+	if (color)
+		p = put_lit(p, KMES_SGR_KEY);
+	if (tok->type == KMES_MP_STR)
+		p = put_string_key(out, p, tok->data, tok->len);
+	else
+		p = put_scalar(out, p, tok, KMES_HINT_NONE);
+	return color ? put_lit(p, KMES_SGR_RESET) : p;
+}
+
+/* The usual key, when one comes; NULL for others. */
+static inline char *put_short_key(struct kmes_outbuf *out, char *p, struct kmes_walk *w)
+{
+	const uint8_t *key;
+	uint32_t len;
+
+	if (!kmes_walk_short_key(w, &key, &len))
+		return NULL;
+	return put_lit(put_string_key(out, p, key, len), ": ");
 }
 
 char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_color)
 {
 	struct kmes_mp_token tok;
 	enum kmes_then then;
+	char *end;
 
 	for (;;) {
 		enum kmes_place place = kmes_walk_place(w);
-		enum kmes_hint hint = w->hint;
+		enum kmes_hint hint;
 
 		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+		if (place == KMES_AT_KEY && !key_color) {
+			end = put_short_key(out, p, w);
+			if (end) {
+				p = end;
+				place = KMES_AT_VALUE;
+			}
+		}
+		hint = w->hint;
 		kmes_walk_next(w, &tok);
 		if (kmes_token_opens(&tok)) {
 			p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
@@ -159,7 +191,7 @@ char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_
 			p = put_scalar(out, p, &tok, hint);
 		then = kmes_walk_done(w, &tok);
 		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
-			p = put_char(p, w->level[w->depth].is_map ? '}' : ']');
+			p = put_char(p, w->closed_map ? '}' : ']');
 		if (then == KMES_THEN_END)
 			return kmes_out_room(out, p, KMES_TEXT_SLACK);
 		p = put_char(p, then == KMES_THEN_VALUE ? ':' : ',');
