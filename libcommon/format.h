@@ -78,7 +78,7 @@ int kmes_time_style_find(const char *name);
  * short words of the text form, "USR" or "c77", the same.
  */
 struct kmes_origin_room {
-	char text[8];
+	char text[12]; /* c255, and what put_u64() stores behind a number */
 };
 const char *kmes_origin_name(uint8_t origin, struct kmes_origin_room *room);
 const char *kmes_origin_short_name(uint8_t origin, struct kmes_origin_room *room);
