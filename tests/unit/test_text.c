@@ -83,8 +83,10 @@ static void check_at(put_fn put, const char *bytes, const char *expected, uint32
 {
 	char s[3 * LEN_MAX], text[4 * LEN_MAX];
 
-	snprintf(s, sizeof(s), "%.*s%s%.*s", (int)at, "abcdefghijklmnopqrstuvwxyz"
-		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ", bytes, (int)(len - at - 1),
+	snprintf(s, sizeof(s), "%.*s%s%.*s", (int)at,
+		 "abcdefghijklmnopqrstuvwxyz"
+		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		 bytes, (int)(len - at - 1),
 		 "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA");
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)at, s, expected,
 		 s + at + strlen(bytes));
@@ -97,7 +99,8 @@ static void text_each_byte_is_escaped_at_each_place(void **state)
 	const struct escape *e;
 
 	(void)state;
-	EACH(e, escapes) {
+	EACH(e, escapes)
+	{
 		for (uint32_t len = 1; len <= LEN_MAX; len++) {
 			for (uint32_t at = 0; at < len; at++) {
 				check_at(put_escaped, e->bytes, e->text, len, at);
@@ -140,8 +143,8 @@ static void text_keys_stand_bare_as_the_grammar_says(void **state)
 				memset(key, 'k', len);
 				key[at] = c;
 				key[len] = '\0';
-				snprintf(text, sizeof(text), is_bare(key) ? "%s" : "\"%s\"",
-					 key);
+				snprintf(text, sizeof(text),
+					 is_bare(key) ? "%s" : "\"%s\"", key);
 				check(put_string_key, key, len, text);
 			}
 		}
@@ -171,8 +174,10 @@ static void text_hex_of_each_length_and_byte(void **state)
 
 static void text_guids_and_uuids_keep_their_order(void **state)
 {
-	static const uint8_t bytes[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
-					   0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff };
+	static const uint8_t bytes[16] = {
+		0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+		0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff
+	};
 	char text[KMES_GUID_TEXT + 1] = { 0 };
 
 	(void)state;
