@@ -329,6 +329,9 @@ check-model: #: the protocol's memory order and wake-ups, as models
 check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, debug
 	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) $(RUN) vm
 
+check-bare: #: the demo and the check in a fresh Debian 12 (root, debootstrap)
+	tests/bare demo check
+
 requirements: #: each requirement with its tests
 	tests/requirements
 
@@ -386,7 +389,7 @@ clean: #: remove build/
 	rm -rf build
 
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
-	check-stress check-model check-vm requirements lint format bench install uninstall \
+	check-stress check-model check-vm check-bare requirements lint format bench install uninstall \
 	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
