@@ -188,7 +188,7 @@ int testlog_wait(struct testlog *log, struct kmes_reader *rd, uint32_t items,
 		if (r > 0)
 			testlog_add(log, &item);
 		else
-			kmes_reader_wait(rd, 10, -1);
+			kmes_reader_wait(rd, 100, -1);
 	}
 	return r;
 }

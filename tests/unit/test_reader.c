@@ -267,6 +267,21 @@ static void reader_of_new_events_does_not_count_what_was_before_them(void **stat
 	assert_true(events > 0);
 }
 
+/* Lapped before the first look: what came since the start is a loss. [L2] */
+static void reader_of_new_events_knows_its_start_from_the_beginning(void **state)
+{
+	(void)state;
+	begin(1, K64);
+	for (int i = 0; i < 30; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	start(KMES_ORDER_TIME, true, false);
+	for (int i = 0; i < 200; i++)
+		testring_emit_size(ts->rings[0], 1000);
+	testlog_drain(got, rd);
+	assert_memory_equal(got->text, "0.31-165 0.166 ", 15);
+	assert_int_equal(got->events, 65);
+}
+
 /* A drop after the start shows, also before the first event. [L2] */
 static void reader_of_new_events_tells_a_loss_right_at_its_start(void **state)
 {
@@ -401,6 +416,7 @@ int main(void)
 		T(reader_event_stays_while_the_ring_is_overwritten),
 		T(reader_of_new_events_passes_what_was_there),
 		T(reader_of_new_events_does_not_count_what_was_before_them),
+		T(reader_of_new_events_knows_its_start_from_the_beginning),
 		T(reader_of_new_events_tells_a_loss_right_at_its_start),
 		T(reader_of_an_empty_first_ring_expects_sequence_1),
 		T(reader_snapshot_ends_with_what_was_there),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Rings replaced under a reader: each event once, loss exact, no swap unnoticed. */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -278,17 +280,34 @@ static void swap_before_the_sleep_is_not_slept_over(void **state)
 	assert_read("0:1>2 ");
 }
 
-/* Old pages are mapped until they are drained, and unmapped once. [R6] [R8] [A12] */
-static void swap_a_hundred_times_leaves_no_descriptor_behind(void **state)
+/* Descriptors that are open, and mappings of rings. */
+static void count_resources(int *fds, int *maps)
 {
-	int before, after;
+	DIR *dir = opendir("/proc/self/fd");
+	FILE *file = fopen("/proc/self/maps", "r");
+	char line[512];
+
+	assert_non_null(dir);
+	assert_non_null(file);
+	*fds = *maps = 0;
+	while (readdir(dir))
+		++*fds;
+	while (fgets(line, sizeof(line), file))
+		*maps += strstr(line, "testring") != NULL;
+	closedir(dir);
+	fclose(file);
+}
+
+/* Old pages are mapped until they are drained, and unmapped once. [R6] [R8] [A12] */
+static void swap_a_hundred_times_leaves_nothing_behind(void **state)
+{
+	int fds, maps, fds_after, maps_after;
 
 	(void)state;
 	begin(2, K64);
 	ts->shares_mapping = false;
 	start(KMES_ORDER_TIME, false, false);
-	before = dup(0);
-	close(before);
+	count_resources(&fds, &maps);
 	for (int i = 0; i < 100; i++) {
 		emit(0, 1);
 		emit(1, 1);
@@ -296,12 +315,37 @@ static void swap_a_hundred_times_leaves_no_descriptor_behind(void **state)
 		testsource_resize(ts, 1, i % 2 ? K64 : K128);
 		testlog_drain(got, rd);
 	}
-	/* The rings of the test and their mappings: as many as before. */
-	after = dup(0);
-	close(after);
-	assert_in_range(after, 0, before + 4);
+	count_resources(&fds_after, &maps_after);
+	assert_int_equal(fds_after, fds);
+	assert_int_equal(maps_after, maps);
 	assert_int_equal(got->events, 200);
 	assert_int_equal(got->lost, 0);
+}
+
+/* Positions start anew, and with them what was held long enough. */
+static void swap_forgets_which_events_were_late(void **state)
+{
+	const uint64_t hour_ns = 3600000000000ull;
+	uint64_t before;
+
+	(void)state;
+	begin(2, K64);
+	emit_sized(0, 200, 1000);
+	start(KMES_ORDER_TIME, false, false);
+	/* Held until late, at high positions. */
+	testlog_drain(got, rd);
+	emit(0, test_real_ns() + hour_ns);
+	testlog_wait(got, rd, 1, 5000);
+	testsource_resize(ts, 0, 2 * K128);
+	testsource_resize(ts, 0, K128);
+	testlog_wait(got, rd, 1, 5000);
+	assert_non_null(strstr(got->text, "0.201 0:1>3 "));
+	emit(0, 1);
+	testlog_wait(got, rd, 1, 5000);
+	before = test_now_ns();
+	emit(0, test_real_ns() + hour_ns);
+	testlog_wait(got, rd, 1, 5000);
+	assert_in_range((test_now_ns() - before) / 1000000, 14, 5000);
 }
 
 /* A snapshot is of the rings as they were; what replaces them is not its business. */
@@ -356,7 +400,8 @@ int main(void)
 		T(swap_while_following_a_swap_is_noticed),
 		T(swap_wakes_a_sleeper_that_then_sees_the_new_ring),
 		T(swap_before_the_sleep_is_not_slept_over),
-		T(swap_a_hundred_times_leaves_no_descriptor_behind),
+		T(swap_a_hundred_times_leaves_nothing_behind),
+		T(swap_forgets_which_events_were_late),
 		T(swap_under_a_snapshot_leaves_it_the_old_ring),
 		T(swap_after_being_lapped_counts_both_losses_once),
 	};

@@ -181,6 +181,55 @@ static void time_order_future_stamps_are_each_held_20_ms_at_most(void **state)
 	assert_in_range(late, 0, 100);
 }
 
+/* Until a silent CPU can bring nothing older any more, an event waits. */
+static void time_order_waits_for_the_watermark(void **state)
+{
+	uint32_t held = 0;
+
+	(void)state;
+	begin(2, K64);
+	start(KMES_ORDER_TIME, false, false);
+	for (uint32_t i = 0; i < 50; i++) {
+		uint64_t stamp = test_real_ns() + 2 * MS_NS;
+		uint32_t before = got->items;
+
+		emit(0, stamp);
+		testlog_drain(got, rd);
+		if (test_real_ns() < stamp) {
+			held++;
+			assert_int_equal(got->items, before);
+			/* Published later, stamped before: it comes first. */
+			emit(1, stamp - MS_NS);
+		} else {
+			emit(1, stamp);
+		}
+		testlog_wait(got, rd, before + 2 - got->items, 5000);
+	}
+	assert_int_equal(got->events, 100);
+	assert_memory_equal(got->text, held == 50 ? "1.1 0.1 1.2 0.2 " : got->text, 16);
+	assert_true(held > 0);
+}
+
+/* Among many events that are due, a silent CPU is looked at now and then. */
+static void time_order_looks_at_silent_cpus_during_a_backlog(void **state)
+{
+	struct kmes_item item;
+	uint32_t events = 0;
+
+	(void)state;
+	begin(2, 1u << 20);
+	for (int i = 0; i < 8000; i++)
+		emit(0, 1000 + i);
+	start(KMES_ORDER_TIME, false, false);
+	assert_int_equal(kmes_reader_next(rd, &item), 1);
+	emit(1, 5);
+	do {
+		assert_int_equal(kmes_reader_next(rd, &item), 1);
+		events++;
+	} while (item.event->cpu != 1);
+	assert_in_range(events, 1, 2000);
+}
+
 /* One CPU's future holds up no other CPU. */
 static void time_order_future_on_one_cpu_does_not_delay_the_others(void **state)
 {
@@ -293,6 +342,8 @@ int main(void)
 		T(time_order_silent_cpus_hold_nothing_back),
 		T(time_order_clock_step_holds_nothing_beyond_20_ms),
 		T(time_order_future_stamps_are_each_held_20_ms_at_most),
+		T(time_order_waits_for_the_watermark),
+		T(time_order_looks_at_silent_cpus_during_a_backlog),
 		T(time_order_future_on_one_cpu_does_not_delay_the_others),
 		T(time_order_late_event_comes_at_once),
 		T(time_order_holds_for_events_that_come_while_reading),
