@@ -198,3 +198,19 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	assert_status 0
 	assert_equal "$(jq -c '[.rings[19]|.total,.wakeups]' stat.out | paste -sd' ')" '[0,0] [0,null] [0,0]'
 }
+
+@test "all: output that fails only when it is closed is an error" {
+	local tool
+
+	[[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"
+	rings_start --slots=1
+	kmes-emit -t a
+	export FAIL_CALL=close FAIL_NAME=/printed
+	for tool in "${ONCE[@]}" "kmes-dump --help"; do
+		# shellcheck disable=SC2086 # several arguments
+		run --separate-stderr bash -c "exec env LD_PRELOAD=$KMES_TOP/build/tests/preload/failio.so $tool >printed"
+		assert_status 1
+		assert_match "$stderr" "${tool%% *}: standard output: cannot write: Input/output error"
+		[ -s printed ]
+	done
+}
