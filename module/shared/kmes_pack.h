@@ -47,19 +47,41 @@ static inline void kmes_pack_bytes(struct kmes_pack *p, const void *bytes, __u32
 	p->len += len;
 }
 
-/* A form's byte and a big-endian number of `bytes` bytes behind it. */
+/*
+ * A form's byte and a big-endian number of `bytes` bytes behind it, and nothing behind
+ * those: who decodes in place has bytes there that are still to be read.
+ */
 static inline void kmes_pack_form(struct kmes_pack *p, __u8 form, __u64 v,
 				  unsigned int bytes)
 {
-	__u8 out[9];
-	unsigned int i;
+	__u64 big = __builtin_bswap64(v << ((64 - 8 * bytes) & 63));
+	__u8 *to = p->buf + p->len;
 
-	out[0] = form;
-	for (i = bytes; i > 0; i--) {
-		out[i] = (__u8)v;
-		v >>= 8;
+	if (p->cut || 1 + bytes > p->size - p->len) {
+		p->cut = true;
+		return;
 	}
-	kmes_pack_bytes(p, out, 1 + bytes);
+	p->len += 1 + bytes;
+	*to++ = form;
+	switch (bytes) { /* sizes that the compiler knows */
+	case 0:
+		break;
+	case 1:
+		*to = (__u8)v;
+		break;
+	case 2:
+		memcpy(to, &big, 2);
+		break;
+	case 4:
+		memcpy(to, &big, 4);
+		break;
+	case 8:
+		memcpy(to, &big, 8);
+		break;
+	default:
+		memcpy(to, &big, bytes);
+		break;
+	}
 }
 
 static inline void kmes_pack_nil(struct kmes_pack *p)

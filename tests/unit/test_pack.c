@@ -10,6 +10,7 @@
 
 #include "kmes_msgpack.h"
 #include "kmes_self.h"
+#include "pack_fast.h"
 
 static __u8 buf[KMES_SELF_SIZE];
 
@@ -61,6 +62,69 @@ static void pack_signed_numbers_take_the_shortest_form(void **state)
 	ASSERT_INT(-2147483648ll, "\xd2\x80\x00\x00\x00");
 	ASSERT_INT(-2147483649ll, "\xd3\xff\xff\xff\xff\x7f\xff\xff\xff");
 	ASSERT_INT(INT64_MIN, "\xd3\x80\x00\x00\x00\x00\x00\x00\x00");
+}
+
+static unsigned int shortest_unsigned(__u64 v)
+{
+	return v < 0x80		 ? 1
+	       : v <= UINT8_MAX	 ? 2
+	       : v <= UINT16_MAX ? 3
+	       : v <= UINT32_MAX ? 5
+				 : 9;
+}
+
+static unsigned int shortest_signed(__s64 v)
+{
+	if (v >= 0)
+		return shortest_unsigned((__u64)v);
+	return v >= -32		? 1
+	       : v >= INT8_MIN	? 2
+	       : v >= INT16_MIN ? 3
+	       : v >= INT32_MIN ? 5
+				: 9;
+}
+
+static void assert_reads_back(const struct kmes_pack *p, __u64 v, unsigned int size)
+{
+	const __u8 *pos = p->buf;
+	struct kmes_mp_token tok;
+
+	assert_int_equal(p->len, size);
+	assert_int_equal(kmes_mp_next(&pos, p->buf + p->len, &tok), 0);
+	assert_ptr_equal(pos, p->buf + p->len);
+	assert_true(tok.value.u == v);
+}
+
+/* The fast way puts the same bytes. */
+static void assert_put(const struct kmes_pack *p, const __u8 *put, const __u8 *end)
+{
+	assert_int_equal(end - put, p->len);
+	assert_memory_equal(put, p->buf, p->len);
+}
+
+static void pack_numbers_of_each_size_are_read_back(void **state)
+{
+	__u8 put[KMES_PUT_SIZE];
+	unsigned int bit;
+	int beside;
+
+	(void)state;
+	for (bit = 0; bit < 64; bit++)
+		for (beside = -1; beside <= 1; beside++) {
+			__u64 v = (1ull << bit) + (__u64)beside;
+			struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
+
+			kmes_pack_uint(&p, v);
+			assert_reads_back(&p, v, shortest_unsigned(v));
+			assert_put(&p, put, kmes_put_uint(put, v));
+			p = kmes_pack_begin(buf, sizeof(buf));
+			kmes_pack_int(&p, (__s64)v);
+			assert_reads_back(&p, v, shortest_signed((__s64)v));
+			p = kmes_pack_begin(buf, sizeof(buf));
+			kmes_pack_int(&p, (__s64)-v);
+			assert_reads_back(&p, -v, shortest_signed((__s64)-v));
+			assert_put(&p, put, kmes_put_int(put, (__s64)-v));
+		}
 }
 
 static void pack_strings_and_containers_are_read_back(void **state)
@@ -129,6 +193,23 @@ static void pack_never_writes_past_the_end(void **state)
 			    4);
 }
 
+/* Who decodes in place has bytes there that are still to be read. */
+static void pack_leaves_alone_what_is_behind(void **state)
+{
+	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
+	unsigned int i;
+
+	(void)state;
+	memset(buf, 9, sizeof(buf));
+	kmes_pack_uint(&p, 1);
+	kmes_pack_int(&p, -200);
+	kmes_pack_array(&p, 2);
+	kmes_pack_bin(&p, "", 0);
+	ASSERT_PACKED(p, "\x01\xd1\xff\x38\x92\xc4\x00");
+	for (i = p.len; i < sizeof(buf); i++)
+		assert_int_equal(buf[i], 9);
+}
+
 static void assert_is_one_value(const struct kmes_pack *p)
 {
 	struct kmes_mp_scratch scratch;
@@ -193,8 +274,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pack_unsigned_numbers_take_the_shortest_form),
 		cmocka_unit_test(pack_signed_numbers_take_the_shortest_form),
+		cmocka_unit_test(pack_numbers_of_each_size_are_read_back),
 		cmocka_unit_test(pack_strings_and_containers_are_read_back),
 		cmocka_unit_test(pack_never_writes_past_the_end),
+		cmocka_unit_test(pack_leaves_alone_what_is_behind),
 		cmocka_unit_test(pack_self_events_nest_by_dotted_path),
 		cmocka_unit_test(pack_self_events_fit_whatever_was_received),
 	};

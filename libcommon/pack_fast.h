@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * pack_fast.h - writes heads and numbers of MessagePack where there is room for the
+ * longest of them; private to the library.
+ *
+ * Each function wants KMES_PUT_SIZE writable bytes and returns where the next value goes;
+ * of what is behind that as many bytes may be overwritten. kmes_pack.h is for all who
+ * cannot promise so much.
+ */
+#ifndef KMES_PACK_FAST_H
+#define KMES_PACK_FAST_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* A form's byte and a number of eight. */
+#define KMES_PUT_SIZE 9u
+
+/*
+ * A form's byte and a big-endian number of `bytes` bytes (0 to 8) behind it.
+ * Returns its end; what is behind that, up to KMES_PUT_SIZE bytes, is overwritten.
+ */
+static inline uint8_t *kmes_put_form(uint8_t *to, uint8_t form, uint64_t v,
+				     unsigned int bytes)
+{
+	uint64_t big = __builtin_bswap64(v << ((64 - 8 * bytes) & 63));
+
+	to[0] = form;
+	__builtin_memcpy(to + 1, &big, sizeof(big));
+	return to + 1 + bytes;
+}
+
+/*
+ * How a number is put whose highest bit is the N-th; behind the 64 for those that are not
+ * negative as many for negative ones, by the highest bit that is 0. Sizes of numbers are
+ * hard to foretell, so none of this is decided by jumps.
+ */
+struct kmes_put_number {
+	uint8_t form, mask; /* the first byte: form, and what of the number mask has */
+	uint8_t shift;	    /* brings the number's bytes to the upper end */
+	uint8_t size;
+};
+
+#define KMES_PUT_2(...)                                                                  \
+	{ __VA_ARGS__ },                                                                 \
+	{                                                                                \
+		__VA_ARGS__                                                              \
+	}
+#define KMES_PUT_8(...)                                                                  \
+	KMES_PUT_2(__VA_ARGS__), KMES_PUT_2(__VA_ARGS__), KMES_PUT_2(__VA_ARGS__),       \
+		KMES_PUT_2(__VA_ARGS__)
+#define KMES_PUT_32(...)                                                                 \
+	KMES_PUT_8(__VA_ARGS__), KMES_PUT_8(__VA_ARGS__), KMES_PUT_8(__VA_ARGS__),       \
+		KMES_PUT_8(__VA_ARGS__)
+
+static const struct kmes_put_number kmes_put_numbers[128] = {
+	/* 0 to 0x7F */
+	KMES_PUT_2(0, 0xff, 0, 1),
+	KMES_PUT_2(0, 0xff, 0, 1),
+	KMES_PUT_2(0, 0xff, 0, 1),
+	{ 0, 0xff, 0, 1 },
+	{ 0xcc, 0, 56, 2 },
+	KMES_PUT_8(0xcd, 0, 48, 3),
+	KMES_PUT_8(0xce, 0, 32, 5),
+	KMES_PUT_8(0xce, 0, 32, 5),
+	KMES_PUT_32(0xcf, 0, 0, 9),
+	/* -1 to -0x20 */
+	KMES_PUT_2(0, 0xff, 0, 1),
+	KMES_PUT_2(0, 0xff, 0, 1),
+	{ 0, 0xff, 0, 1 },
+	KMES_PUT_2(0xd0, 0, 56, 2),
+	KMES_PUT_8(0xd1, 0, 48, 3),
+	KMES_PUT_8(0xd2, 0, 32, 5),
+	KMES_PUT_8(0xd2, 0, 32, 5),
+	{ 0xd3, 0, 0, 9 },
+	KMES_PUT_32(0xd3, 0, 0, 9),
+};
+
+static inline uint8_t *kmes_put_number(uint8_t *to, uint64_t v, unsigned int n)
+{
+	const struct kmes_put_number *how = &kmes_put_numbers[n];
+	uint64_t big = __builtin_bswap64(v << how->shift);
+
+	to[0] = how->form | ((uint8_t)v & how->mask);
+	__builtin_memcpy(to + 1, &big, sizeof(big));
+	return to + how->size;
+}
+
+static inline unsigned int kmes_highest_bit(uint64_t v)
+{
+	return 63 ^ (unsigned int)__builtin_clzll(v | 1);
+}
+
+static inline uint8_t *kmes_put_uint(uint8_t *to, uint64_t v)
+{
+	return kmes_put_number(to, v, kmes_highest_bit(v));
+}
+
+static inline uint8_t *kmes_put_int(uint8_t *to, int64_t v)
+{
+	uint64_t sign = v < 0 ? ~0ull : 0;
+
+	return kmes_put_number(to, (uint64_t)v,
+			       kmes_highest_bit((uint64_t)v ^ sign) | (sign & 64));
+}
+
+/* `len` bytes of text follow. */
+static inline uint8_t *kmes_put_str(uint8_t *to, uint32_t len)
+{
+	if (len < 32)
+		return kmes_put_form(to, (uint8_t)(0xa0 | len), 0, 0);
+	if (len <= 0xFF)
+		return kmes_put_form(to, 0xd9, len, 1);
+	return len <= 0xFFFF ? kmes_put_form(to, 0xda, len, 2)
+			     : kmes_put_form(to, 0xdb, len, 4);
+}
+
+/* `len` bytes follow. */
+static inline uint8_t *kmes_put_bin(uint8_t *to, uint32_t len)
+{
+	if (len <= 0xFF)
+		return kmes_put_form(to, 0xc4, len, 1);
+	return len <= 0xFFFF ? kmes_put_form(to, 0xc5, len, 2)
+			     : kmes_put_form(to, 0xc6, len, 4);
+}
+
+/* `count` values follow. */
+static inline uint8_t *kmes_put_array(uint8_t *to, uint32_t count)
+{
+	if (count < 16)
+		return kmes_put_form(to, (uint8_t)(0x90 | count), 0, 0);
+	return count <= 0xFFFF ? kmes_put_form(to, 0xdc, count, 2)
+			       : kmes_put_form(to, 0xdd, count, 4);
+}
+
+#endif
