@@ -84,6 +84,7 @@ LIB_OBJS := \
 TRACEFS_OBJS := \
 	source_tracefs \
 	trace_format \
+	trace_record \
 	trace_ring \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.

@@ -3,7 +3,7 @@
  * trace_format.h - kernel trace records to events, by the formats that the kernel tells;
  * private to the library.
  *
- * A format is parsed once, into a table of offsets. A record's event has the type
+ * A format is parsed once, into the steps from a record to its event. A record's event has the type
  * "ftrace.SYSTEM.EVENT" and a map of common_pid and the record's own fields, named as in
  * the format: numbers, strings, lists of numbers, and bytes where it is none of these or
  * not in the record.
@@ -19,8 +19,9 @@ int kmes_trace_formats_new(struct kmes_trace_formats **out);
 void kmes_trace_formats_free(struct kmes_trace_formats *f);
 
 /*
- * Adds the format of one event from the text of its format file. -EBADMSG when it cannot
- * be understood; its records are then shown as bytes.
+ * Adds the format of one event from the text of its format file. Records of one whose
+ * fields cannot be understood are shown as bytes; -EBADMSG when it does not even tell a
+ * name and a number.
  */
 int kmes_trace_formats_add(struct kmes_trace_formats *f, const char *system,
 			   const char *text, size_t len);
@@ -32,9 +33,10 @@ struct kmes_trace_stamp {
 };
 
 /*
- * Writes the event of a record to `to`: its size, or 0 when it does not fit into `room`
- * bytes. A record whose format is not known has the type "ftrace.unknown.ID" and its
- * bytes under the key "raw"; with `raw` any record is shown so.
+ * Writes the event of a record to `to`: its size, or 0 when it might not fit into `room`
+ * bytes; up to there bytes behind it may be overwritten. A record of an unknown format
+ * has the type "ftrace.unknown.ID" and its bytes under the key "raw"; with `raw` any
+ * record is shown so.
  */
 uint32_t kmes_trace_convert(const struct kmes_trace_formats *f,
 			    const struct kmes_trace_stamp *stamp, const uint8_t *record,

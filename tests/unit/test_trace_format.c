@@ -271,31 +271,60 @@ static void trace_format_that_makes_no_sense_is_refused(void **state)
 	kmes_trace_formats_free(f);
 }
 
-/* Nothing is written past the room, and what does not fit is said to. */
+/*
+ * Nothing is written past the room, as a sanitizer sees; an event is whole or none, and
+ * none only where little would be left behind it.
+ */
 static void trace_format_event_without_room_is_none(void **state)
 {
 	const struct kmes_trace_stamp stamp = { .ts_ns = 1, .seq = 1 };
-	struct kmes_trace_formats *f = formats_of(
-		"name: print\nID: 5\n" COMMON FIELD("char buf[]", 8, 0, 0) PRINT);
+	struct kmes_trace_formats *f =
+		formats_of("name: room\nID: 5\n" COMMON FIELD("u64 n", 8, 8, 0)
+				   FIELD("u16 list[4]", 16, 8, 0)
+					   FIELD("char buf[]", 24, 0, 0) PRINT);
 	struct record r = record_new(5, 1);
-	uint32_t room, whole;
-	uint8_t *to = malloc(1024);
+	uint32_t room, whole, size;
+	bool raw = false;
 
 	(void)state;
-	assert_non_null(to);
+	add_int(&r, UINT64_MAX, 8);
+	add_int(&r, UINT64_MAX, 8);
 	add(&r, "hello", 6);
-	whole = kmes_trace_convert(f, &stamp, r.bytes, r.len, false, to, 1024);
-	free(to);
-	assert_true(whole > 0);
-	for (room = 0; room <= whole; room++) {
-		to = malloc(room ? room : 1);
+	do {
+		uint8_t *to = malloc(1024), *first = to;
+
 		assert_non_null(to);
-		assert_int_equal(kmes_trace_convert(f, &stamp, r.bytes, r.len, false, to,
-						    room),
-				 room == whole ? whole : 0);
-		free(to);
-	}
+		whole = kmes_trace_convert(f, &stamp, r.bytes, r.len, raw, to, 1024);
+		assert_true(whole > 0);
+		for (room = 0; room <= whole + 64; room++) {
+			to = malloc(room ? room : 1);
+			assert_non_null(to);
+			size = kmes_trace_convert(f, &stamp, r.bytes, r.len, raw, to,
+						  room);
+			assert_true(size == 0 || size == whole);
+			assert_true(size == whole || room < whole + 64);
+			assert_true(size == 0 || room >= whole);
+			if (size)
+				assert_memory_equal(to, first, whole);
+			free(to);
+		}
+		free(first);
+		raw = !raw;
+	} while (raw);
 	kmes_trace_formats_free(f);
+}
+
+/* A name and a number are known, the fields make no sense. */
+static void trace_format_event_of_unknown_fields_has_its_name(void **state)
+{
+	struct record r = record_new(906, 1);
+
+	(void)state;
+	assert_string_equal(show(formats_of("name: strange\nID: 906\nformat:\n"
+					    "\tfield:(((;\toffset:0;\n"),
+				 &r),
+			    "cpu3  #7  TRACE  ftrace.test.strange  "
+			    "{raw: 0x8a03000001000000}\n");
 }
 
 #endif
@@ -313,6 +342,7 @@ int main(void)
 		cmocka_unit_test(trace_format_unknown_records_are_bytes),
 		cmocka_unit_test(trace_format_that_makes_no_sense_is_refused),
 		cmocka_unit_test(trace_format_event_without_room_is_none),
+		cmocka_unit_test(trace_format_event_of_unknown_fields_has_its_name),
 #endif
 	};
 
