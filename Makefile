@@ -95,7 +95,9 @@ OBJS_kmes-dump := \
 	main \
 	names \
 	options \
+	order \
 	record \
+	row \
 	run \
 	tally \
 

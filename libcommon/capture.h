@@ -14,7 +14,7 @@
  *
  *	offset 0   magic "KMESCAP1"
  *	       8   u32 version, 1
- *	       12  u32 flags, 0
+ *	       12  u32 flags: in which order it was recorded, where that was asked for
  *	       16  stream id, 16 bytes: (cpu, sequence) names an event within it
  *	       32  boot id, 16 bytes
  *	       48  u64 start, ns since the epoch
@@ -32,12 +32,21 @@
 #define KMES_CAPTURE_HEADER_SIZE 64
 #define KMES_CAPTURE_VERSION 1
 
+/* Recorded with --order=time or --order=cpu; by time, too, where neither is said. */
+#define KMES_CAPTURE_BY_TIME 1u
+#define KMES_CAPTURE_BY_CPU 2u
+
 struct kmes_capture_info {
 	uint8_t stream_id[16];
 	uint8_t boot_id[16];
 	uint64_t start_ns;
 	uint32_t slots;
+	uint32_t flags;
 };
+
+/* Headers of one recording, which goes on in another file or behind a join, are the same. */
+bool kmes_capture_is_same_info(const struct kmes_capture_info *a,
+			       const struct kmes_capture_info *b);
 
 /* ---- writing ---- */
 

@@ -77,6 +77,14 @@ const struct kmes_capture_info *kmes_capture_info(const struct kmes_capture_read
 	return r->has_header ? &r->info : NULL;
 }
 
+bool kmes_capture_is_same_info(const struct kmes_capture_info *a,
+			       const struct kmes_capture_info *b)
+{
+	return !memcmp(a->stream_id, b->stream_id, sizeof(a->stream_id)) &&
+	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
+	       a->start_ns == b->start_ns && a->slots == b->slots && a->flags == b->flags;
+}
+
 static void pass(struct kmes_capture_reader *r, size_t bytes)
 {
 	r->off += bytes;
@@ -129,6 +137,7 @@ static int take_header(struct kmes_capture_reader *r)
 		return kmes_error_set(&r->err, -EPROTO,
 				      "capture version %u, this program reads %u",
 				      version, KMES_CAPTURE_VERSION);
+	memcpy(&r->info.flags, h + 12, sizeof(r->info.flags));
 	memcpy(r->info.stream_id, h + 16, 16);
 	memcpy(r->info.boot_id, h + 32, 16);
 	memcpy(&r->info.start_ns, h + 48, sizeof(r->info.start_ns));

@@ -60,6 +60,7 @@ int kmes_capture_add_header(struct kmes_capture_writer *w,
 	memset(h, 0, KMES_CAPTURE_HEADER_SIZE);
 	memcpy(h, KMES_CAPTURE_MAGIC, 8);
 	memcpy(h + 8, &version, sizeof(version));
+	memcpy(h + 12, &info->flags, sizeof(info->flags));
 	memcpy(h + 16, info->stream_id, 16);
 	memcpy(h + 32, info->boot_id, 16);
 	memcpy(h + 48, &info->start_ns, sizeof(info->start_ns));

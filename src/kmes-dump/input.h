@@ -3,33 +3,19 @@
 #ifndef DUMP_INPUT_H
 #define DUMP_INPUT_H
 
-#include "capture.h"
-#include "options.h"
+#include "row.h"
 
 struct dump_input {
+	bool is_row; /* captures are read, not rings */
+	struct dump_row row;
+
 	/* rings */
 	struct kmes_source *src;
 	struct kmes_reader *reader;
-
-	/* captures */
-	char **files; /* the next one to open; NULL: rings are read */
-	char **all_files;
-	struct kmes_capture_reader *capture;
-	const char *name;
-	struct kmes_capture_info info; /* of the header that was read last */
-	bool has_info;
-	bool follow;
-	bool is_ahead; /* the first item was read at the opening */
-	int ahead_rc;
-	struct kmes_item ahead;
-	const struct kmes_cpus *cpus; /* NULL: all */
-	bool has_failed;	      /* some capture did; a message said why */
+	uint32_t order_flag;
 };
 
-/*
- * Opens the rings, or the first capture and reads its header. Exits after a
- * message when that cannot be.
- */
+/* Opens the rings, exits after a message when that cannot be; or begins with the captures. */
 void dump_input_open(struct dump_input *in, const struct dump_opts *opts,
 		     struct cli *cli);
 void dump_input_close(struct dump_input *in);
@@ -37,20 +23,20 @@ void dump_input_close(struct dump_input *in);
 /*
  * The next item: 1; 0: nothing now; -ENODATA: everything was read; -ESHUTDOWN: the source
  * ended; -EIO: cannot go on, after a message. A capture that is damaged or cut is passed
- * over behind its last whole event, after a message, and is remembered in has_failed.
+ * over behind its last whole event, after a message, and is remembered (has_failed).
  */
 int dump_input_next(struct dump_input *in, struct kmes_item *item);
-
-/* Not one capture could be opened and has a header; a message said why. */
-bool dump_input_is_void(const struct dump_input *in);
 
 /* As kmes_reader_wait. */
 int dump_input_wait(struct dump_input *in, int timeout_ms, int watch_fd);
 
+/* There is something to read: rings, or the header of a capture with the CPUs of -c. */
+bool dump_input_is_sound(const struct dump_input *in);
+
 /* What a capture of this input says of where its events are from. */
 void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info);
 
-/* Whether `fd` is the capture that is being read. */
-bool dump_input_is(const struct dump_input *in, int fd);
+/* Whether the file of this stat(2) is one of the captures that are read. */
+bool dump_input_is(const struct dump_input *in, const struct stat *st);
 
 #endif

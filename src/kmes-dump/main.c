@@ -56,10 +56,8 @@ int main(int argc, char **argv)
 	catch_signals(&opts);
 	dump_input_open(&input, &opts, &cli);
 	cli_print_open(&printer, &opts.print);
-	if (opts.record.file && dump_input_is_void(&input))
-		exit(CLI_FAILED);
 	if (opts.record.file)
-		dump_record_open(&recorder, &opts.record, &input);
+		dump_record_init(&recorder, &opts.record, &input);
 	if (dump_tally_init(&tally))
 		cli_no_memory();
 
@@ -72,7 +70,7 @@ int main(int argc, char **argv)
 		reader_is_gone |= dump_record_reader_is_gone(&recorder);
 	if (!opts.quiet && !reader_is_gone)
 		print_summary(&opts, &input, &tally);
-	if (input.has_failed)
+	if (input.row.has_failed)
 		status = cli_worse(status, CLI_FAILED);
 	status = end_status(&opts, end, status, &tally);
 	is_cut_short = end == DUMP_END_STOPPED &&

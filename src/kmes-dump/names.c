@@ -6,11 +6,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* What a number may have. */
+#define DIGITS_MAX 18
+#define NUMBER_MAX 999999999999999999ull
 
 /* "a.kmes.gz" has the extension ".kmes.gz"; a name that begins with a dot has none there. */
 static const char *find_ext(const char *name)
@@ -53,7 +60,7 @@ static uint64_t number_of(const struct dump_names *names, const char *name)
 	at = name + stem + 1;
 	number = strtoull(at, NULL, 10);
 	/* Six digits, or more that do not begin with 0. */
-	if (!skip_digits(&at, 6, 18) ||
+	if (!skip_digits(&at, 6, DIGITS_MAX) ||
 	    (at - (name + stem + 1) > 6 && name[stem + 1] == '0'))
 		return 0;
 	if (!skip_char(&at, '-') || !skip_digits(&at, 8, 8) || !skip_char(&at, 'T') ||
@@ -62,38 +69,44 @@ static uint64_t number_of(const struct dump_names *names, const char *name)
 	return number;
 }
 
-/*
- * Goes over the files there are: how many, the highest number, and the lowest one with
- * its name, to be freed. 0 or -errno.
- */
-static int scan(const struct dump_names *names, uint64_t *count, uint64_t *highest,
-		char **oldest)
+typedef void visitor(void *arg, int dir, const char *name, uint64_t number);
+
+static bool is_file(int dir, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_REG;
+	return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+/* Goes over the files there are, in any order. 0 or -errno. */
+static int each_file(const struct dump_names *names, visitor *visit, void *arg)
 {
 	DIR *dir = opendir(*names->dir ? names->dir : ".");
-	uint64_t lowest = UINT64_MAX;
 	struct dirent *entry;
 
-	*count = 0;
-	*highest = 0;
-	*oldest = NULL;
 	if (!dir)
 		return -errno;
 	while ((entry = readdir(dir))) {
 		uint64_t number = number_of(names, entry->d_name);
 
-		if (!number)
-			continue;
-		(*count)++;
-		if (number > *highest)
-			*highest = number;
-		if (number < lowest) {
-			lowest = number;
-			free(*oldest);
-			*oldest = strdup(entry->d_name);
-		}
+		if (number && is_file(dirfd(dir), entry))
+			visit(arg, dirfd(dir), entry->d_name, number);
 	}
 	closedir(dir);
 	return 0;
+}
+
+static void note_highest(void *arg, int dir, const char *name, uint64_t number)
+{
+	uint64_t *highest = arg;
+
+	(void)dir;
+	(void)name;
+	if (number > *highest)
+		*highest = number;
 }
 
 int dump_names_init(struct dump_names *names, const char *file)
@@ -101,18 +114,14 @@ int dump_names_init(struct dump_names *names, const char *file)
 	const char *slash = strrchr(file, '/');
 	const char *name = slash ? slash + 1 : file;
 	const char *ext = find_ext(name);
-	uint64_t count;
-	char *oldest;
-	int r;
 
+	names->last = 0;
 	names->dir = slash ? strndup(file, (size_t)(slash + 1 - file)) : strdup("");
 	names->stem = strndup(name, (size_t)(ext - name));
 	names->ext = strdup(ext);
 	if (!names->dir || !names->stem || !names->ext)
 		return -ENOMEM;
-	r = scan(names, &count, &names->last, &oldest);
-	free(oldest);
-	return r;
+	return each_file(names, note_highest, &names->last);
 }
 
 void dump_names_fini(struct dump_names *names)
@@ -129,9 +138,12 @@ int dump_names_create(struct dump_names *names, char **path)
 	struct tm tm;
 	int fd;
 
+	*path = NULL;
+	if (names->last >= NUMBER_MAX)
+		return -EOVERFLOW;
 	gmtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
-	for (*path = NULL;;) {
+	for (;;) {
 		free(*path);
 		if (asprintf(path, "%s%s-%06" PRIu64 "-%s%s", names->dir, names->stem,
 			     ++names->last, when, names->ext) < 0) {
@@ -144,19 +156,98 @@ int dump_names_create(struct dump_names *names, char **path)
 	}
 }
 
+int dump_names_lock(int fd)
+{
+	/* File systems without locks go without. */
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+static bool is_being_written(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool is = fd >= 0 && dump_names_lock(fd) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* How many there are, and the oldest of those above a number. */
+struct oldest {
+	uint64_t count, above, number;
+	char name[NAME_MAX + 1];
+};
+
+static void note_oldest(void *arg, int dir, const char *name, uint64_t number)
+{
+	struct oldest *o = arg;
+
+	(void)dir;
+	o->count++;
+	if (number <= o->above || (o->number && number >= o->number) ||
+	    strlen(name) > NAME_MAX)
+		return;
+	o->number = number;
+	strcpy(o->name, name);
+}
+
+/* Removes a file that nobody writes: 1, 0: somebody does, or -errno. */
+static int remove_file(const struct dump_names *names, const char *name)
+{
+	int r = 0, dir = open(*names->dir ? names->dir : ".", O_RDONLY | O_CLOEXEC);
+
+	if (dir < 0)
+		return -errno;
+	/* Who else removes it does as well. */
+	if (!is_being_written(dir, name))
+		r = unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 1;
+	close(dir);
+	return r;
+}
+
 int dump_names_remove_oldest(const struct dump_names *names, uint64_t keep)
 {
-	uint64_t count, highest;
-	char *oldest, *path = NULL;
-	int r = scan(names, &count, &highest, &oldest);
+	struct oldest o = { 0 };
+	int r = 0;
 
-	if (r == 0 && count > keep && count > 1 && oldest) {
-		if (asprintf(&path, "%s%s", names->dir, oldest) < 0)
-			r = -ENOMEM;
-		else
-			r = unlink(path) < 0 ? -errno : 1;
-		free(path);
-	}
-	free(oldest);
+	do {
+		o.above = o.number;
+		o.count = 0;
+		o.number = 0;
+		r = each_file(names, note_oldest, &o);
+		if (r < 0 || o.count <= keep || !o.number)
+			return r;
+		r = remove_file(names, o.name);
+	} while (r == 0);
 	return r;
+}
+
+struct search {
+	bool (*is)(const void *arg, const struct stat *st);
+	const void *arg;
+	char *found;
+};
+
+static void note_found(void *arg, int dir, const char *name, uint64_t number)
+{
+	struct search *search = arg;
+	struct stat st;
+
+	(void)number;
+	if (!search->found && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    search->is(search->arg, &st))
+		search->found = strdup(name);
+}
+
+char *dump_names_find(const struct dump_names *names,
+		      bool (*is)(const void *arg, const struct stat *st), const void *arg)
+{
+	struct search search = { is, arg, NULL };
+	char *path = NULL;
+
+	each_file(names, note_found, &search);
+	if (search.found && asprintf(&path, "%s%s", names->dir, search.found) < 0)
+		path = NULL;
+	free(search.found);
+	return path;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct dump_names {
 	char *dir;     /* with a slash behind it, or "" */
@@ -30,8 +31,18 @@ int dump_names_create(struct dump_names *names, char **path);
 
 /*
  * Removes the oldest file if there are more than `keep`: 1, 0 when there is none to be
- * removed, or -errno. The file with the highest number stays.
+ * removed, or -errno. One that some recorder still writes stays, be it us or another.
  */
 int dump_names_remove_oldest(const struct dump_names *names, uint64_t keep);
+
+/* The name of the first file that `is` is true of, to be freed; NULL: of none. */
+char *dump_names_find(const struct dump_names *names,
+		      bool (*is)(const void *arg, const struct stat *st),
+		      const void *arg);
+
+/*
+ * Marks the file as being written, by whom else ever asks. 0, or -EBUSY when it is already.
+ */
+int dump_names_lock(int fd);
 
 #endif

@@ -2,6 +2,8 @@
 /* options.c - the command line of kmes-dump, checked before anything is opened. */
 #include "options.h"
 
+#include "capture.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +146,7 @@ static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli
 	case 'O':
 		opts->order = (enum kmes_reader_order)parse_word(
 			order_words, text, "--order: neither time nor cpu");
+		opts->has_order = true;
 		break;
 	case 'a':
 		raw->since = text;
@@ -324,6 +327,13 @@ void dump_options_fini(struct dump_opts *opts)
 {
 	cli_events_fini(&opts->events);
 	free(opts->captures);
+}
+
+uint32_t dump_options_order_flag(const struct dump_opts *opts)
+{
+	if (!opts->has_order)
+		return 0;
+	return opts->order == KMES_ORDER_CPU ? KMES_CAPTURE_BY_CPU : KMES_CAPTURE_BY_TIME;
 }
 
 /* A time of day is of the day that is read. */

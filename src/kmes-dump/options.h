@@ -21,6 +21,7 @@ struct dump_opts {
 	bool snapshot;
 	bool only_new;
 	enum kmes_reader_order order;
+	bool has_order; /* it was asked for */
 
 	/* which events pass, how they look, and how long to go on */
 	struct cli_events events;
@@ -41,6 +42,9 @@ struct dump_opts {
 /* Parses everything; what is wrong is reported and exits 2. */
 void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char **argv);
 void dump_options_fini(struct dump_opts *opts);
+
+/* What the header of a capture says of --order: KMES_CAPTURE_BY_..., or 0. */
+uint32_t dump_options_order_flag(const struct dump_opts *opts);
 
 /*
  * Tells the filter which times --since and --until mean, now that it is known what is

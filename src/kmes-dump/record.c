@@ -13,8 +13,8 @@
 
 #include "cli.h"
 
-/* What a kill may cost at most, with a reserve. */
-#define PUSH_NS 500000000u
+/* A kill may cost a second: the machine has the rest to stand still. */
+#define PUSH_NS 250000000u
 
 static uint64_t now_ns(void)
 {
@@ -34,17 +34,31 @@ bool dump_record_reader_is_gone(const struct dump_recorder *rec)
 	return rec->error == -EPIPE && is_stdout(rec);
 }
 
+/* A FIFO that nobody opened for reading, and a signal: there is nothing to be said. */
+static bool was_stopped(const struct dump_recorder *rec)
+{
+	return rec->error == -EINTR;
+}
+
+static const char *explain(int error)
+{
+	if (error == -ETIMEDOUT)
+		return "takes no data, given up";
+	if (error == -EBUSY)
+		return "another recorder writes it";
+	return strerror(-error);
+}
+
 /* Writing has failed: says so once, and what can be relied on. */
 static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 {
 	if (rec->error)
 		return;
 	rec->error = error;
-	if (dump_record_reader_is_gone(rec))
+	if (dump_record_reader_is_gone(rec) || was_stopped(rec))
 		return;
 	cli_error("%s: %s; %" PRIu64 " events are safe",
-		  rec->path ? rec->path : rec->opts->file,
-		  error == -ETIMEDOUT ? "takes no data, given up" : strerror(-error),
+		  rec->path ? rec->path : rec->opts->file, explain(error),
 		  rec->safe_events + safe_events);
 }
 
@@ -62,10 +76,25 @@ static bool is_stopping(void *arg)
 	return cli_stop_signal();
 }
 
-static _Noreturn void refuse_own_input(const struct dump_recorder *rec)
+static _Noreturn void refuse_own_input(const char *name, const char *fate)
 {
-	cli_error("%s: it is being read, and would be overwritten", rec->opts->file);
+	cli_error("%s: it is being read, and %s", name, fate);
 	exit(CLI_FAILED);
+}
+
+static bool is_input(const void *in, const struct stat *st)
+{
+	return dump_input_is(in, st);
+}
+
+/* Of the files that --keep counts none may be one that is still to be read. */
+static void check_kept(const struct dump_recorder *rec)
+{
+	char *name = rec->opts->keep ? dump_names_find(&rec->names, is_input, rec->in)
+				     : NULL;
+
+	if (name)
+		refuse_own_input(name, "--keep could remove it");
 }
 
 /* Empties what was opened, unless it is a file that we go on with. 0 or -errno. */
@@ -73,10 +102,12 @@ static int prepare_file(struct dump_recorder *rec, int fd, bool append)
 {
 	struct stat st;
 
-	if (dump_input_is(rec->in, fd))
-		refuse_own_input(rec);
 	if (fstat(fd, &st) < 0)
 		return -errno;
+	if (dump_input_is(rec->in, &st))
+		refuse_own_input(rec->opts->file, "would be overwritten");
+	if (S_ISREG(st.st_mode) && dump_names_lock(fd) < 0)
+		return -EBUSY;
 	append = append && st.st_dev == rec->dev && st.st_ino == rec->ino;
 	if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
 		return -errno;
@@ -88,11 +119,13 @@ static int prepare_file(struct dump_recorder *rec, int fd, bool append)
 /* The descriptor of a plain FILE, or -errno. `append`: if it is still the one we wrote. */
 static int open_file(struct dump_recorder *rec, bool append)
 {
-	int fd = open(rec->opts->file,
-		      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0),
-		      0600);
-	int r;
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
+	int r, fd;
 
+	/* A FIFO is waited for until somebody reads it. */
+	do {
+		fd = open(rec->opts->file, flags, 0600);
+	} while (fd < 0 && errno == EINTR && !cli_stop_signal());
 	if (fd < 0)
 		return -errno;
 	r = prepare_file(rec, fd, append);
@@ -106,9 +139,10 @@ static int open_file(struct dump_recorder *rec, bool append)
 static int open_stdout(struct dump_recorder *rec)
 {
 	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct stat st;
 
-	if (fd >= 0 && dump_input_is(rec->in, fd))
-		refuse_own_input(rec);
+	if (fd >= 0 && fstat(fd, &st) == 0 && dump_input_is(rec->in, &st))
+		refuse_own_input(rec->opts->file, "would be overwritten");
 	return fd < 0 ? -errno : fd;
 }
 
@@ -120,7 +154,10 @@ static int open_next(struct dump_recorder *rec)
 	do {
 		free(rec->path);
 		fd = dump_names_create(&rec->names, &rec->path);
-	} while (fd == -ENOSPC && rec->opts->keep && make_space(rec) > 0);
+	} while ((fd == -ENOSPC || fd == -EDQUOT) && rec->opts->keep &&
+		 make_space(rec) > 0);
+	if (fd >= 0)
+		dump_names_lock(fd);
 	return fd;
 }
 
@@ -180,32 +217,31 @@ static void rotate(struct dump_recorder *rec)
 		begin(rec, false);
 }
 
-void dump_record_open(struct dump_recorder *rec, const struct dump_record_opts *opts,
+void dump_record_init(struct dump_recorder *rec, const struct dump_record_opts *opts,
 		      const struct dump_input *in)
 {
-	int r = 0;
-
 	memset(rec, 0, sizeof(*rec));
 	rec->opts = opts;
 	rec->in = in;
 	rec->is_rotated = opts->rotate_size || opts->rotate_ns;
-	dump_input_info(in, &rec->info);
-	if (rec->is_rotated)
-		r = dump_names_init(&rec->names, opts->file);
-	if (r < 0) {
-		cli_error("%s: %s", opts->file, strerror(-r));
-		exit(CLI_FAILED);
-	}
-	if (begin(rec, false) < 0)
-		exit(dump_record_reader_is_gone(rec) ? CLI_DONE : CLI_FAILED);
 }
 
-static bool is_same_info(const struct kmes_capture_info *a,
-			 const struct kmes_capture_info *b)
+void dump_record_open(struct dump_recorder *rec)
 {
-	return !memcmp(a->stream_id, b->stream_id, sizeof(a->stream_id)) &&
-	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
-	       a->start_ns == b->start_ns && a->slots == b->slots;
+	int r = 0;
+
+	rec->is_open = true;
+	dump_input_info(rec->in, &rec->info);
+	if (rec->is_rotated)
+		r = dump_names_init(&rec->names, rec->opts->file);
+	if (r < 0) {
+		cli_error("%s: %s", rec->opts->file, strerror(-r));
+		exit(CLI_FAILED);
+	}
+	if (rec->is_rotated)
+		check_kept(rec);
+	if (begin(rec, false) < 0 && !was_stopped(rec))
+		exit(dump_record_reader_is_gone(rec) ? CLI_DONE : CLI_FAILED);
 }
 
 /* Captures in a row can be from elsewhere each, and say so in a header. */
@@ -214,7 +250,7 @@ static void follow_info(struct dump_recorder *rec)
 	struct kmes_capture_info info;
 	int r;
 
-	if (!rec->in->files || is_same_info(&rec->in->info, &rec->info))
+	if (!rec->in->is_row || kmes_capture_is_same_info(&rec->in->row.info, &rec->info))
 		return;
 	dump_input_info(rec->in, &info);
 	rec->info = info;
@@ -263,7 +299,7 @@ void dump_record_push(struct dump_recorder *rec)
 
 void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 {
-	if (rec->error)
+	if (rec->error || !rec->is_open)
 		return;
 	if (rec->opts->rotate_ns && rec->events &&
 	    now - rec->opened_ns >= rec->opts->rotate_ns) {
@@ -279,7 +315,7 @@ void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 
 void dump_record_reopen(struct dump_recorder *rec)
 {
-	if (rec->error)
+	if (rec->error || !rec->is_open)
 		return;
 	end(rec);
 	if (!rec->error)
@@ -291,7 +327,7 @@ int dump_record_close(struct dump_recorder *rec)
 	end(rec);
 	free(rec->path);
 	dump_names_fini(&rec->names);
-	if (dump_record_reader_is_gone(rec))
+	if (dump_record_reader_is_gone(rec) || was_stopped(rec))
 		return CLI_DONE;
 	return rec->error ? CLI_FAILED : CLI_DONE;
 }

@@ -15,7 +15,7 @@ struct dump_recorder {
 	struct kmes_capture_info info;
 	struct kmes_capture_writer *writer; /* NULL: none is open */
 	char *path;
-	bool is_rotated;
+	bool is_open, is_rotated;
 	struct dump_names names;
 	uint64_t opened_ns, pushed_ns; /* CLOCK_MONOTONIC */
 	uint64_t events;	       /* in this file */
@@ -25,9 +25,15 @@ struct dump_recorder {
 	int error; /* the first -errno; a message said it */
 };
 
-/* Opens the file, or the first of them. Exits after a message when that cannot be. */
-void dump_record_open(struct dump_recorder *rec, const struct dump_record_opts *opts,
+/* Nothing is opened yet. */
+void dump_record_init(struct dump_recorder *rec, const struct dump_record_opts *opts,
 		      const struct dump_input *in);
+
+/*
+ * Opens the file, or the first of them, once the input is sound; up to then what is there
+ * stays as it is. Exits after a message when that cannot be.
+ */
+void dump_record_open(struct dump_recorder *rec);
 
 void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event);
 void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss);

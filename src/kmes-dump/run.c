@@ -81,8 +81,8 @@ static bool take_event(struct run *run, const struct kmes_event *event)
 
 static bool take_item(struct run *run, const struct kmes_item *item)
 {
-	if (run->input->has_info && run->opts->print.with_boot)
-		cli_print_set_boot_id(run->printer, run->input->info.boot_id);
+	if (run->input->is_row && run->opts->print.with_boot)
+		cli_print_set_boot_id(run->printer, run->input->row.info.boot_id);
 	switch (item->kind) {
 	case KMES_ITEM_EVENT:
 		return take_event(run, item->event);
@@ -110,6 +110,7 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 		return false;
 	if (run->drain_ns == UINT64_MAX)
 		run->drain_ns = now_ns + DRAIN_NS;
+	rings_are_empty &= !dump_row_holds_some(&run->input->row);
 	return rings_are_empty || now_ns >= run->drain_ns;
 }
 
@@ -164,12 +165,31 @@ static bool has_failed(const struct run *run)
 	       (run->recorder && run->recorder->error);
 }
 
+/* Not before there is something to read: an existing file would be gone for nothing. */
+static void open_record(struct run *run)
+{
+	if (run->recorder && !run->recorder->is_open && dump_input_is_sound(run->input))
+		dump_record_open(run->recorder);
+}
+
+/* What has been read, and is held back for its order alone. */
+static void take_rest(struct run *run)
+{
+	struct kmes_item item;
+
+	while (run->tally->printed < run->opts->count && !has_failed(run) &&
+	       dump_row_rest(&run->input->row, &item))
+		if (take_item(run, &item))
+			return;
+}
+
 static enum dump_end loop(struct run *run)
 {
 	struct kmes_item item;
 	enum dump_end end;
 	int rc;
 
+	open_record(run);
 	if (look_around(run, false, &end))
 		return end;
 	for (;;) {
@@ -178,6 +198,7 @@ static enum dump_end loop(struct run *run)
 		if (has_failed(run))
 			return DUMP_END_OUTPUT;
 		rc = dump_input_next(run->input, &item);
+		open_record(run);
 		if (rc > 0) {
 			if (take_item(run, &item))
 				return DUMP_END_DONE;
@@ -207,6 +228,7 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		       struct dump_tally *tally)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	enum dump_end end;
 	struct run run = {
 		.opts = opts,
 		.input = input,
@@ -224,5 +246,8 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		cli_print_before_wait(printer, push_record, recorder);
 	if (!opts->captures)
 		set_times(&run, 0);
-	return loop(&run);
+	end = loop(&run);
+	if (end == DUMP_END_DONE || (end == DUMP_END_STOPPED && opts->follow_capture))
+		take_rest(&run);
+	return end;
 }

@@ -26,6 +26,8 @@ static int take_item(struct capture_stat *cs, const struct kmes_item *item,
 	}
 	if (cpus && !kmes_cpus_has(cpus, e->cpu))
 		return 0;
+	if (cs->slots && e->cpu >= cs->slots)
+		cs->slots = e->cpu + 1u;
 	if (!cs->events || e->ts_ns < cs->first_ns)
 		cs->first_ns = e->ts_ns;
 	if (!cs->events || e->ts_ns > cs->last_ns)
@@ -33,6 +35,17 @@ static int take_item(struct capture_stat *cs, const struct kmes_item *item,
 	cs->events++;
 	cs->bytes += e->size;
 	return stat_types_add(&cs->types, e->type, e->type_len, e->size);
+}
+
+/* A header that does not tell leaves it open for all. */
+static void note_slots(struct capture_stat *cs, bool *is_open,
+		       const struct kmes_capture_info *info)
+{
+	*is_open |= info && !info->slots;
+	if (*is_open)
+		cs->slots = 0;
+	else if (info && info->slots > cs->slots)
+		cs->slots = info->slots;
 }
 
 int capture_stat_read(struct capture_stat *cs, const char *file,
@@ -44,6 +57,7 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 			      : open(file, O_RDONLY | O_CLOEXEC);
 	struct kmes_capture_reader *reader;
 	struct kmes_item item;
+	bool is_open = false;
 
 	memset(cs, 0, sizeof(*cs));
 	if (fd < 0) {
@@ -54,6 +68,7 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 		cli_no_memory();
 	do {
 		rc = kmes_capture_next(reader, &item);
+		note_slots(cs, &is_open, kmes_capture_info(reader));
 		if (rc > 0 && take_item(cs, &item, cpus) < 0)
 			cli_no_memory();
 		if (rc == 0)

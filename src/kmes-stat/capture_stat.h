@@ -8,6 +8,7 @@
 struct capture_stat {
 	uint64_t events, bytes, lost;
 	uint64_t first_ns, last_ns; /* time stamps, valid with events */
+	uint32_t slots;		    /* the most that a header tells; 0: not known */
 	bool is_truncated;	    /* or damaged; a message said why */
 	struct stat_types types;
 };

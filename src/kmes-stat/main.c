@@ -200,6 +200,13 @@ static int run(const struct stat_opts *opts, struct subject *subject, struct cli
 	}
 }
 
+static bool capture_has_cpu(void *arg, uint16_t cpu)
+{
+	const struct capture_stat *cs = arg;
+
+	return cpu < cs->slots;
+}
+
 /* kmes-stat -r. The exit status. */
 static int run_capture(const struct stat_opts *opts, struct cli *cli)
 {
@@ -208,6 +215,8 @@ static int run_capture(const struct stat_opts *opts, struct cli *cli)
 	struct cli_out out;
 	int status, r = capture_stat_read(&cs, opts->capture, cpus);
 
+	if (cs.slots && !cli_stop_signal())
+		cli_check_cpus(cli, capture_has_cpu, &cs);
 	cli_out_stdout(&out);
 	if (r == 0 && opts->format == &stat_json)
 		capture_stat_print_json(&out, &cs);

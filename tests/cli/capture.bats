@@ -5,21 +5,6 @@
 load helper
 load prepared
 
-# Events of two CPUs with loss on both, stamped around 2026-11-29T20:21:22Z.
-prepare_mixed() {
-	local i at=1795983682000000000
-
-	for i in {1..40}; do
-		((i % 7)) || continue
-		event 0 "$i" $((at + i * 100000000)) "app.t$((i % 3))" "81a16e$(printf %02x "$i")"
-	done
-	for i in {1..30}; do
-		((i < 10 || i > 19)) || continue
-		event 1 "$i" $((at + i * 130000000)) "sys.t$((i % 2))" "81a16e$(printf %02x "$i")"
-	done
-	prepared_start
-}
-
 # same ARGS...: a snapshot prints what the capture `all` gives, summary apart from its source.
 same() {
 	kmes-dump -s "$@" >live.out 2>live.err
@@ -71,15 +56,6 @@ same() {
 	same -b 2026-11-29T20:21:24Z
 	run -0 kmes-dump -q all -t nothing
 	assert_output "$(kmes-dump -sq -t nothing)"
-}
-
-@test "capture: the order is the one it was recorded in" {
-	prepare_mixed
-	kmes-dump -sq -O cpu -w all --print >live
-	run ! cmp -s live <(kmes-dump -sq)
-	for order in cpu time; do
-		kmes-dump -q -O $order all | cmp live -
-	done
 }
 
 @test "capture: a time of day is the first one after the capture's first event" {

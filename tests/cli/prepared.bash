@@ -12,6 +12,7 @@ event() {
 empty_ring() { echo "{\"cpu\": $1}" >>"$KMES_TMP/events"; }
 
 # prepared_start [--slots=N] [--capacity=BYTES]: serve what was prepared.
+# shellcheck disable=SC2120
 prepared_start() {
 	simulator_only "needs prepared rings"
 	background rings "$KMES_TOP/tests/cli/rings.py" "$KMES_TMP/prepared" "$KMES_TMP/events" "$@"
@@ -30,4 +31,20 @@ live_start() {
 	echo '{"serve": true}' >&"$LIVE_FD"
 	wait_for_line "$KMES_TMP/rings.out" '^ready$' || return 1
 	export KMES_SOURCE=sim:$KMES_TMP/prepared
+}
+
+# Events of two CPUs with loss on both, stamped around 2026-11-29T20:21:22Z.
+# shellcheck disable=SC2119
+prepare_mixed() {
+	local i at=1795983682000000000
+
+	for i in {1..40}; do
+		((i % 7)) || continue
+		event 0 "$i" $((at + i * 100000000)) "app.t$((i % 3))" "81a16e$(printf %02x "$i")"
+	done
+	for i in {1..30}; do
+		((i < 10 || i > 19)) || continue
+		event 1 "$i" $((at + i * 130000000)) "sys.t$((i % 2))" "81a16e$(printf %02x "$i")"
+	done
+	prepared_start
 }

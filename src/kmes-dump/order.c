@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * order.c - a window over events, which leave it in another order than they came in.
+ *
+ * By time it is the merge that rings go through: each CPU of a recording is a queue, and
+ * the queue leaves first whose head has the earliest stamp. A queue keeps its own order
+ * whatever its stamps say; so the key of an event is the latest stamp of its queue so far.
+ * By CPU the window is filled and then emptied, one CPU after the other. What was recorded
+ * in the wanted order is one single queue.
+ *
+ * Events are copied into chunks, which are freed when the last of their events has left.
+ * Whole chunks are counted, so that an event which stays for long costs no more than that.
+ */
+#include "order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU_IDS 65536u
+#define CHUNK_SIZE (256u << 10)
+
+struct chunk {
+	size_t size, used;
+	unsigned int entries;
+	_Alignas(8) uint8_t bytes[];
+};
+
+/* Where an item belongs; the earlier one where both are the same. */
+struct key {
+	uint64_t major; /* the stamp, or the recording */
+	uint32_t cpu;
+};
+
+/* What stands under one header, or several that say the same. */
+struct recording {
+	struct kmes_capture_info info;
+	uint64_t number;
+	uint64_t users; /* entries, and the window for the newest one */
+	bool is_as_wanted;
+	struct key latest;
+};
+
+struct entry {
+	struct recording *recording;
+	struct chunk *chunk;
+	uint64_t serial;
+	uint32_t cpu;  /* of the key */
+	uint32_t size; /* 0: a loss */
+	struct kmes_loss loss;
+	uint8_t bytes[];
+};
+
+struct slot {
+	uint64_t major;
+	struct entry *entry;
+};
+
+/* Of one CPU of a recording: the queue's latest stamp. */
+struct queue {
+	uint64_t recording;
+	uint64_t latest;
+};
+
+struct dump_order {
+	enum kmes_reader_order order;
+	size_t bytes, size; /* taken, and to be taken at most */
+	bool is_draining;
+	struct slot *heap;
+	size_t len, room;
+	uint64_t serial, late;
+	uint64_t given_ns; /* the stamp of what left last */
+	struct recording *newest;
+	struct chunk *filling, *spare;
+	struct entry *out; /* handed out last */
+	struct kmes_event event;
+	struct queue *queues; /* by CPU; never touched but for CPUs that there are */
+};
+
+int dump_order_new(struct dump_order **out, enum kmes_reader_order order, size_t bytes)
+{
+	struct dump_order *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return -ENOMEM;
+	o->order = order;
+	o->size = bytes;
+	o->queues = calloc(CPU_IDS, sizeof(*o->queues));
+	if (!o->queues) {
+		free(o);
+		return -ENOMEM;
+	}
+	*out = o;
+	return 0;
+}
+
+/* ---- the heap ---- */
+
+static bool is_before(const struct slot *a, const struct slot *b)
+{
+	if (a->major != b->major)
+		return a->major < b->major;
+	if (a->entry->cpu != b->entry->cpu)
+		return a->entry->cpu < b->entry->cpu;
+	return a->entry->serial < b->entry->serial;
+}
+
+static void heap_push(struct dump_order *o, struct slot slot)
+{
+	size_t i = o->len++;
+
+	while (i && is_before(&slot, &o->heap[(i - 1) / 2])) {
+		o->heap[i] = o->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	o->heap[i] = slot;
+}
+
+static struct slot heap_pop(struct dump_order *o)
+{
+	struct slot first = o->heap[0], last = o->heap[--o->len];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < o->len) {
+		if (child + 1 < o->len && is_before(&o->heap[child + 1], &o->heap[child]))
+			child++;
+		if (!is_before(&o->heap[child], &last))
+			break;
+		o->heap[i] = o->heap[child];
+		i = child;
+	}
+	o->heap[i] = last;
+	return first;
+}
+
+static int heap_reserve(struct dump_order *o)
+{
+	size_t room = o->room ? 2 * o->room : 1024;
+	struct slot *heap;
+
+	if (o->len < o->room)
+		return 0;
+	heap = realloc(o->heap, room * sizeof(*heap));
+	if (!heap)
+		return -ENOMEM;
+	o->heap = heap;
+	o->room = room;
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static void put_chunk(struct dump_order *o, struct chunk *chunk)
+{
+	o->bytes -= chunk->size;
+	if (o->spare || chunk->size != CHUNK_SIZE) {
+		free(chunk);
+		return;
+	}
+	o->spare = chunk;
+}
+
+static struct chunk *get_chunk(struct dump_order *o, size_t len)
+{
+	struct chunk *chunk = o->spare;
+	size_t size = len > CHUNK_SIZE ? len : CHUNK_SIZE;
+
+	if (chunk && size == CHUNK_SIZE)
+		o->spare = NULL;
+	else
+		chunk = malloc(sizeof(*chunk) + size);
+	if (!chunk)
+		return NULL;
+	*chunk = (struct chunk){ .size = size };
+	o->bytes += size;
+	return chunk;
+}
+
+static void put_recording(struct recording *recording)
+{
+	if (recording && !--recording->users)
+		free(recording);
+}
+
+static void free_entry(struct dump_order *o, struct entry *entry)
+{
+	struct chunk *chunk = entry->chunk;
+
+	put_recording(entry->recording);
+	if (--chunk->entries)
+		return;
+	if (chunk == o->filling)
+		chunk->used = 0;
+	else
+		put_chunk(o, chunk);
+}
+
+/* Room for an entry with `len` bytes behind it; NULL: no memory. */
+static struct entry *new_entry(struct dump_order *o, size_t len)
+{
+	struct chunk *chunk = o->filling;
+	struct entry *entry;
+
+	len = (sizeof(*entry) + len + 7) & ~(size_t)7;
+	if (!chunk || len > chunk->size - chunk->used) {
+		chunk = get_chunk(o, len);
+		if (!chunk)
+			return NULL;
+		if (o->filling && !o->filling->entries)
+			put_chunk(o, o->filling);
+		o->filling = chunk;
+	}
+	entry = (struct entry *)(chunk->bytes + chunk->used);
+	chunk->used += len;
+	chunk->entries++;
+	entry->chunk = chunk;
+	return entry;
+}
+
+void dump_order_free(struct dump_order *o)
+{
+	if (!o)
+		return;
+	if (o->out)
+		free_entry(o, o->out);
+	while (o->len)
+		free_entry(o, heap_pop(o).entry);
+	if (o->filling)
+		put_chunk(o, o->filling);
+	put_recording(o->newest);
+	free(o->spare);
+	free(o->queues);
+	free(o->heap);
+	free(o);
+}
+
+/* ---- in and out ---- */
+
+/* The recording of this header: the newest one goes on while headers say the same. */
+static struct recording *find_recording(struct dump_order *o,
+					const struct kmes_capture_info *info)
+{
+	uint32_t wanted = o->order == KMES_ORDER_CPU ? KMES_CAPTURE_BY_CPU
+						     : KMES_CAPTURE_BY_TIME;
+	struct recording *recording;
+
+	if (o->newest && kmes_capture_is_same_info(&o->newest->info, info))
+		return o->newest;
+	recording = calloc(1, sizeof(*recording));
+	if (!recording)
+		return NULL;
+	recording->info = *info;
+	recording->number = o->newest ? o->newest->number + 1 : 1;
+	recording->is_as_wanted = info->flags & wanted;
+	recording->users = 1;
+	put_recording(o->newest);
+	o->newest = recording;
+	return recording;
+}
+
+static bool key_is_before(struct key a, struct key b)
+{
+	return a.major != b.major ? a.major < b.major : a.cpu < b.cpu;
+}
+
+/* By time: not before what stands before it in its queue. */
+static struct key time_key(struct dump_order *o, struct recording *recording,
+			   struct key own)
+{
+	struct queue *queue = &o->queues[own.cpu];
+
+	if (recording->is_as_wanted) {
+		if (key_is_before(recording->latest, own))
+			recording->latest = own;
+		return recording->latest;
+	}
+	if (queue->recording != recording->number)
+		*queue = (struct queue){ recording->number, 0 };
+	if (queue->latest < own.major)
+		queue->latest = own.major;
+	own.major = queue->latest;
+	return own;
+}
+
+static struct key find_key(struct dump_order *o, struct recording *recording,
+			   const struct kmes_item *item)
+{
+	bool is_loss = item->kind == KMES_ITEM_LOSS;
+	struct key own = {
+		.major = is_loss ? item->loss.ts_ns : item->event->ts_ns,
+		.cpu = is_loss ? item->loss.cpu : item->event->cpu,
+	};
+
+	if (o->order == KMES_ORDER_TIME)
+		return time_key(o, recording, own);
+	own.major = recording->number;
+	if (recording->is_as_wanted)
+		own.cpu = 0;
+	return own;
+}
+
+bool dump_order_wants_more(const struct dump_order *o)
+{
+	return !o->is_draining && (!o->len || o->bytes < o->size);
+}
+
+int dump_order_add(struct dump_order *o, const struct kmes_item *item,
+		   const struct kmes_capture_info *info)
+{
+	uint32_t size = item->kind == KMES_ITEM_EVENT ? item->event->size : 0;
+	struct recording *recording = find_recording(o, info);
+	struct entry *entry;
+	struct key key;
+
+	if (!recording || heap_reserve(o) < 0)
+		return -ENOMEM;
+	entry = new_entry(o, size);
+	if (!entry)
+		return -ENOMEM;
+	key = find_key(o, recording, item);
+	recording->users++;
+	entry->recording = recording;
+	entry->serial = o->serial++;
+	entry->cpu = key.cpu;
+	entry->size = size;
+	if (size)
+		memcpy(entry->bytes, item->event->bytes, size);
+	else
+		entry->loss = item->loss;
+	o->late += o->order == KMES_ORDER_TIME && key.major < o->given_ns;
+	heap_push(o, (struct slot){ key.major, entry });
+	return 0;
+}
+
+void dump_order_drain(struct dump_order *o)
+{
+	o->is_draining = true;
+}
+
+bool dump_order_is_empty(const struct dump_order *o)
+{
+	return !o->len;
+}
+
+uint64_t dump_order_late(const struct dump_order *o)
+{
+	return o->late;
+}
+
+static void give(struct dump_order *o, struct slot slot, struct kmes_item *item,
+		 struct kmes_capture_info *info)
+{
+	struct entry *entry = slot.entry;
+
+	o->out = entry;
+	o->given_ns = slot.major;
+	*info = entry->recording->info;
+	if (!entry->size) {
+		item->kind = KMES_ITEM_LOSS;
+		item->loss = entry->loss;
+		return;
+	}
+	/* It was an event when it came, and is. */
+	kmes_event_parse(&o->event, entry->bytes, entry->size, entry->size);
+	item->kind = KMES_ITEM_EVENT;
+	item->event = &o->event;
+}
+
+int dump_order_take(struct dump_order *o, struct kmes_item *item,
+		    struct kmes_capture_info *info)
+{
+	if (o->out)
+		free_entry(o, o->out);
+	o->out = NULL;
+	if (dump_order_wants_more(o))
+		return 0;
+	/* A run of each CPU, as long as the window is wide. */
+	if (o->order == KMES_ORDER_CPU)
+		o->is_draining = true;
+	if (!o->len) {
+		o->is_draining = false;
+		return 0;
+	}
+	give(o, heap_pop(o), item, info);
+	return 1;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The window that puts events of captures in order: merges, queues, and its width. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "src/kmes-dump/order.h"
+#include "testring.h"
+
+#define WIDE (64u << 20)
+
+static const struct kmes_capture_info plain = { .start_ns = 1, .slots = 4 };
+
+static void add(struct dump_order *o, const struct kmes_capture_info *info, uint16_t cpu,
+		uint64_t seq, uint64_t ts_ns, uint32_t payload_len)
+{
+	static uint8_t payload[1 << 20], bytes[2 << 20];
+	struct testring_event event = {
+		.ts_ns = ts_ns,
+		.seq = seq,
+		.cpu = cpu,
+		.type = "t",
+		.payload = payload,
+		.payload_len = payload_len,
+	};
+	struct kmes_event e;
+	struct kmes_item item = { .kind = KMES_ITEM_EVENT, .event = &e };
+	uint32_t size = testring_build(&event, bytes, sizeof(bytes));
+
+	assert_int_equal(kmes_event_parse(&e, bytes, size, size), 1);
+	assert_int_equal(dump_order_add(o, &item, info), 0);
+}
+
+static void add_loss(struct dump_order *o, uint16_t cpu, uint64_t first, uint64_t ts_ns)
+{
+	struct kmes_item item = { .kind = KMES_ITEM_LOSS };
+
+	item.loss = (struct kmes_loss){ cpu, first, first + 1, ts_ns };
+	assert_int_equal(dump_order_add(o, &item, &plain), 0);
+}
+
+/* Everything, as "cpu:seq" words; a loss is "cpu:-first". */
+static const char *rest(struct dump_order *o)
+{
+	static char text[4096];
+	struct kmes_capture_info info;
+	struct kmes_item item;
+	size_t len = 0;
+
+	text[0] = '\0';
+	dump_order_drain(o);
+	while (dump_order_take(o, &item, &info)) {
+		assert_in_range(len, 0, sizeof(text) - 64);
+		if (item.kind == KMES_ITEM_LOSS)
+			len += (size_t)sprintf(text + len, "%s%u:-%llu", len ? " " : "",
+					       item.loss.cpu,
+					       (unsigned long long)item.loss.first);
+		else
+			len += (size_t)sprintf(text + len, "%s%u:%llu", len ? " " : "",
+					       item.event->cpu,
+					       (unsigned long long)item.event->seq);
+	}
+	assert_true(dump_order_is_empty(o));
+	return text;
+}
+
+static struct dump_order *new_window(enum kmes_reader_order order, size_t bytes)
+{
+	struct dump_order *o;
+
+	assert_int_equal(dump_order_new(&o, order, bytes), 0);
+	return o;
+}
+
+static void dump_order_time_merges_cpus_and_ties_go_by_cpu(void **state)
+{
+	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
+
+	(void)state;
+	add(o, &plain, 1, 1, 30, 1);
+	add(o, &plain, 1, 2, 50, 1);
+	add_loss(o, 0, 1, 10);
+	add(o, &plain, 0, 3, 10, 1);
+	add(o, &plain, 0, 4, 30, 1);
+	add(o, &plain, 2, 1, 5, 1);
+	assert_string_equal(rest(o), "2:1 0:-1 0:3 0:4 1:1 1:2");
+	assert_int_equal(dump_order_late(o), 0);
+	dump_order_free(o);
+}
+
+static void dump_order_time_keeps_the_sequence_whatever_the_clock_did(void **state)
+{
+	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
+
+	(void)state;
+	add(o, &plain, 0, 1, 10, 1);
+	add(o, &plain, 0, 2, 5, 1);
+	add(o, &plain, 0, 3, 20, 1);
+	add(o, &plain, 1, 1, 7, 1);
+	add(o, &plain, 1, 2, 12, 1);
+	assert_string_equal(rest(o), "1:1 0:1 0:2 1:2 0:3");
+	dump_order_free(o);
+}
+
+static void dump_order_cpu_gives_each_its_run(void **state)
+{
+	struct dump_order *o = new_window(KMES_ORDER_CPU, WIDE);
+	struct kmes_capture_info other = plain;
+
+	(void)state;
+	other.start_ns = 2;
+	add(o, &plain, 1, 1, 10, 1);
+	add(o, &plain, 0, 1, 20, 1);
+	add_loss(o, 1, 2, 30);
+	add(o, &plain, 1, 4, 30, 1);
+	add(o, &plain, 0, 2, 5, 1);
+	/* What stands behind it, of another run, stays behind it. */
+	add(o, &other, 0, 7, 1, 1);
+	assert_string_equal(rest(o), "0:1 0:2 1:1 1:-2 1:4 0:7");
+	dump_order_free(o);
+}
+
+static void dump_order_recorded_as_wanted_stays(void **state)
+{
+	struct kmes_capture_info by_cpu = plain, by_time = plain, later = plain;
+	struct dump_order *o = new_window(KMES_ORDER_CPU, WIDE);
+
+	(void)state;
+	by_cpu.flags = KMES_CAPTURE_BY_CPU;
+	by_time.flags = KMES_CAPTURE_BY_TIME;
+	add(o, &by_cpu, 1, 1, 10, 1);
+	add(o, &by_cpu, 0, 1, 20, 1);
+	add(o, &by_cpu, 1, 2, 30, 1);
+	add(o, &by_time, 1, 3, 1, 1);
+	add(o, &by_time, 0, 2, 1, 1);
+	assert_string_equal(rest(o), "1:1 0:1 1:2 0:2 1:3");
+	dump_order_free(o);
+
+	/* A late one stays late, also among those of another recording. */
+	o = new_window(KMES_ORDER_TIME, WIDE);
+	later.start_ns = 3;
+	add(o, &by_time, 1, 1, 10, 1);
+	add(o, &by_time, 0, 1, 4, 1);
+	add(o, &by_time, 1, 2, 30, 1);
+	add(o, &later, 3, 1, 9, 1);
+	add(o, &later, 3, 2, 20, 1);
+	assert_string_equal(rest(o), "3:1 1:1 0:1 3:2 1:2");
+	dump_order_free(o);
+}
+
+static void dump_order_tells_the_header_of_each(void **state)
+{
+	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
+	struct kmes_capture_info other = plain, info;
+	struct kmes_item item;
+
+	(void)state;
+	other.slots = 9;
+	add(o, &plain, 0, 1, 20, 1);
+	add(o, &other, 0, 5, 10, 1);
+	assert_int_equal(dump_order_take(o, &item, &info), 0);
+	dump_order_drain(o);
+	assert_int_equal(dump_order_take(o, &item, &info), 1);
+	assert_int_equal(item.event->seq, 5);
+	assert_int_equal(info.slots, 9);
+	assert_int_equal(dump_order_take(o, &item, &info), 1);
+	assert_int_equal(item.event->seq, 1);
+	assert_int_equal(info.slots, 4);
+	assert_int_equal(dump_order_take(o, &item, &info), 0);
+	assert_true(dump_order_wants_more(o));
+	/* The rest goes with it. */
+	add(o, &plain, 0, 2, 20, 1);
+	dump_order_free(o);
+}
+
+/* How a window of 2 MiB goes over `count` events of 4 CPUs, each CPU `apart` bytes ahead. */
+static uint64_t slide(enum kmes_reader_order order, unsigned int count,
+		      unsigned int apart, unsigned int *held_most)
+{
+	struct dump_order *o = new_window(order, 2 << 20);
+	unsigned int added = 0, taken = 0, changes = 0, cpu_before = 9;
+	uint64_t last_seq[4] = { 0 }, late;
+	struct kmes_capture_info info;
+	struct kmes_item item;
+
+	*held_most = 0;
+	while (taken < count) {
+		while (added < count && dump_order_wants_more(o)) {
+			uint16_t cpu = (uint16_t)(added / apart % 4);
+			uint64_t seq = added / (4 * apart) * apart + added % apart + 1;
+
+			add(o, &plain, cpu, seq, 1000 * seq + cpu, 900);
+			added++;
+		}
+		if (added - taken > *held_most)
+			*held_most = added - taken;
+		if (added == count)
+			dump_order_drain(o);
+		while (dump_order_take(o, &item, &info)) {
+			assert_int_equal(item.event->seq, ++last_seq[item.event->cpu]);
+			assert_int_equal(item.event->ts_ns,
+					 1000 * item.event->seq + item.event->cpu);
+			changes += item.event->cpu != cpu_before;
+			cpu_before = item.event->cpu;
+			taken++;
+		}
+	}
+	late = dump_order_late(o);
+	dump_order_free(o);
+	return order == KMES_ORDER_CPU ? changes : late;
+}
+
+static void dump_order_window_is_as_wide_as_it_says(void **state)
+{
+	unsigned int held;
+
+	(void)state;
+	/* Four runs of 300 KB fit into it, those of 1.8 MB do not. */
+	assert_int_equal(slide(KMES_ORDER_TIME, 40000, 300, &held), 0);
+	assert_in_range(held, 1500, 2200);
+	assert_true(slide(KMES_ORDER_TIME, 40000, 1800, &held) > 1000);
+	assert_in_range(held, 1500, 2200);
+	/* By CPU: runs as long as the window, not single events. */
+	assert_in_range(slide(KMES_ORDER_CPU, 40000, 1, &held), 4 * 19, 4 * 27);
+	assert_in_range(held, 1500, 2200);
+}
+
+static void dump_order_event_wider_than_the_window_goes_alone(void **state)
+{
+	struct dump_order *o = new_window(KMES_ORDER_TIME, 100000);
+	struct kmes_capture_info info;
+	struct kmes_item item;
+	uint64_t seq;
+
+	(void)state;
+	for (seq = 1; seq <= 20; seq++) {
+		assert_true(dump_order_wants_more(o));
+		add(o, &plain, 0, seq, seq, 1 << 20);
+		assert_false(dump_order_wants_more(o));
+		assert_int_equal(dump_order_take(o, &item, &info), 1);
+		assert_int_equal(item.event->seq, seq);
+		assert_int_equal(item.event->payload_len, 1 << 20);
+		assert_int_equal(dump_order_take(o, &item, &info), 0);
+	}
+	dump_order_free(o);
+}
+
+static void dump_order_one_that_stays_pins_little(void **state)
+{
+	struct dump_order *o = new_window(KMES_ORDER_TIME, 4 << 20);
+	struct kmes_capture_info info;
+	struct kmes_item item;
+	uint64_t seq, futures = 0, given = 0;
+
+	(void)state;
+	/* Every now and then one from far ahead; each may pin its chunk, and is counted so. */
+	for (seq = 1; seq <= 100000; seq++) {
+		if (seq % 1000 == 0)
+			add(o, &plain, 1, ++futures, UINT64_MAX - 100000 + seq, 10);
+		add(o, &plain, 0, seq, seq, 300);
+		while (!dump_order_wants_more(o) && dump_order_take(o, &item, &info))
+			given++;
+	}
+	assert_true(given > 80000);
+	dump_order_drain(o);
+	while (dump_order_take(o, &item, &info))
+		given++;
+	assert_int_equal(given, 100100);
+	dump_order_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dump_order_time_merges_cpus_and_ties_go_by_cpu),
+		cmocka_unit_test(
+			dump_order_time_keeps_the_sequence_whatever_the_clock_did),
+		cmocka_unit_test(dump_order_cpu_gives_each_its_run),
+		cmocka_unit_test(dump_order_recorded_as_wanted_stays),
+		cmocka_unit_test(dump_order_tells_the_header_of_each),
+		cmocka_unit_test(dump_order_window_is_as_wide_as_it_says),
+		cmocka_unit_test(dump_order_event_wider_than_the_window_goes_alone),
+		cmocka_unit_test(dump_order_one_that_stays_pins_little),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
