@@ -7,6 +7,10 @@
  * look finds the flag, and whatever came before it is seen. need_wake is shared with the
  * ring's other consumers, any of whom may clear it under us, so no sleep is longer than
  * SLEEP_MS.
+ *
+ * A wake costs the writer a system call or more. A sleep that ends as soon as it began is
+ * not worth that: while events come so fast the reader naps with need_wake at 0, and arms
+ * again after the first nap that brought nothing.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,6 +25,8 @@
 #define SLEEP_MS 100
 /* Between two looks where no futex can be waited on. */
 #define NAP_MS 50
+/* Sleeps shorter than this become naps, which are as long. */
+#define BUSY_NAP_NS 100000
 /* While an event waits for the watermark. */
 #define HELD_NAP_NS 500000
 
@@ -28,6 +34,8 @@ struct kmes_wait {
 	unsigned int group_count;
 	uint32_t bell;
 	bool no_waitv;
+	bool is_busy;	    /* events come faster than sleeping is worth */
+	uint64_t looked_ns; /* when the world beside the rings was looked at */
 	struct kmes_wait_group groups[];
 };
 
@@ -195,21 +203,52 @@ static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
 	return gone;
 }
 
+static bool rings_have_news(const struct kmes_ring *rings, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (rings[i].ops->has_news(&rings[i]))
+			return true;
+	return false;
+}
+
+/* Until a ring has something to tell, roughly: true; false when the time was over. */
+static bool wait_for_rings(struct kmes_reader *rd, int timeout_ms)
+{
+	uint64_t begun_ns = kmes_clock_ns(CLOCK_MONOTONIC);
+	struct kmes_wait *w = rd->wait;
+	bool woken;
+
+	if (w->is_busy && timeout_ms) {
+		nap_ns(BUSY_NAP_NS);
+		w->is_busy = rings_have_news(rd->rings, rd->ring_count);
+		return true;
+	}
+	w->is_busy = arm(w, rd->rings, rd->ring_count);
+	if (w->is_busy || !timeout_ms)
+		return true;
+	woken = sleep_armed(w, timeout_ms);
+	w->is_busy = woken && kmes_clock_ns(CLOCK_MONOTONIC) - begun_ns < BUSY_NAP_NS;
+	disarm(rd->rings, rd->ring_count);
+	return woken;
+}
+
 int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
 {
-	int woken;
+	struct kmes_wait *w = rd->wait;
+	bool woken = true;
+	uint64_t now_ns;
 
 	if (timeout_ms < 0 || timeout_ms > SLEEP_MS)
 		timeout_ms = SLEEP_MS;
-	if (rd->heap_len) {
+	if (rd->heap_len)
 		nap_ns(HELD_NAP_NS);
-		return 0;
-	}
-	if (rd->src->ops->ring_open)
+	else if (rd->src->ops->ring_open)
 		return look_around(rd, watch_fd, timeout_ms);
-	if (arm(rd->wait, rd->rings, rd->ring_count) || !timeout_ms)
+	else
+		woken = wait_for_rings(rd, timeout_ms);
+	now_ns = kmes_clock_ns(CLOCK_MONOTONIC);
+	if (woken && now_ns - w->looked_ns < SLEEP_MS * 1000000ull)
 		return 0;
-	woken = sleep_armed(rd->wait, timeout_ms);
-	disarm(rd->rings, rd->ring_count);
-	return woken ? 0 : look_around(rd, watch_fd, 0);
+	w->looked_ns = now_ns;
+	return look_around(rd, watch_fd, 0);
 }

@@ -264,9 +264,12 @@ static struct {
 
 static void *write_flat_out(void *arg)
 {
+	static const uint8_t payload[PAYLOAD_LEN];
+
 	(void)arg;
 	while (!kmes_load_relaxed(&flood.stop))
-		write_ours(flood.ring, test_real_ns, 1000);
+		testring_emit(flood.ring, test_real_ns(), "bench.ring.event", payload,
+			      sizeof(payload));
 	return NULL;
 }
 

@@ -273,6 +273,51 @@ static void wait_tells_that_the_watched_descriptor_hung_up(void **state)
 	close(fds[1]);
 }
 
+/* The same when events come, but none that would be printed, so that no wait times out. */
+static void wait_tells_that_the_watched_descriptor_hung_up_under_load(void **state)
+{
+	uint64_t begun = test_now_ns();
+	int fds[2], gone = 0;
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	assert_int_equal(pipe(fds), 0);
+	close(fds[0]);
+	while (!gone && test_now_ns() - begun < 20000 * MS_NS) {
+		emit(0, 1);
+		gone = kmes_reader_wait(rd, 100, fds[1]);
+		testlog_drain(got, rd);
+	}
+	assert_int_equal(gone, 1);
+	close(fds[1]);
+}
+
+/* While each wait finds events at once no writer is asked for a wake. [N1 N2] */
+static void wait_asks_for_no_wake_while_events_keep_coming(void **state)
+{
+	struct testring *ring;
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	ring = ts->rings[0];
+	testlog_drain(got, rd);
+	for (int i = 0; i < 100; i++) {
+		emit(0, 1);
+		kmes_reader_wait(rd, 100, -1);
+		assert_int_equal(ring->consumer->need_wake, 0);
+		testlog_drain(got, rd);
+	}
+	assert_int_equal(got->events, 100);
+	assert_int_equal(ring->w.counts.wakes, 0);
+	/* A nap that brings nothing is the last one. */
+	kmes_reader_wait(rd, 100, -1);
+	assert_int_equal(ring->consumer->need_wake, 0);
+	assert_in_range(wait_ms(30), 25, 500);
+	assert_int_equal(ring->consumer->need_wake, 1);
+}
+
 /*
  * Events that are none in a stream without end: the reader comes back all the same, so
  * that its caller can end, and the other rings are read. [D6]
@@ -342,6 +387,8 @@ int main(void)
 		T(wait_on_256_rings_is_ended_by_any_of_them),
 		T(wait_on_as_many_rings_as_one_call_takes_and_one_more),
 		T(wait_tells_that_the_watched_descriptor_hung_up),
+		T(wait_tells_that_the_watched_descriptor_hung_up_under_load),
+		T(wait_asks_for_no_wake_while_events_keep_coming),
 		T(wait_is_reached_under_a_flood_of_bad_events),
 	};
 
