@@ -118,10 +118,13 @@ OBJS_kmes-resize := \
 	rings \
 
 OBJS_kmes-run := \
+	emit \
 	filter \
+	loop \
 	main \
 	program \
 	serve \
+	signals \
 	target \
 
 OBJS_kmes-sim := \
@@ -226,7 +229,8 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 # headers as "src/kmes-X/..." and use what tests/lib/*.c offers.
 KINDS      := unit stress fuzz bench vm
 COMPAT     := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/compat_*.c))
-TEST_PROGS := $(filter-out $(COMPAT),\
+BARE       := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/bare_*.c))
+TEST_PROGS := $(filter-out $(COMPAT) $(BARE),\
 	$(foreach k,$(KINDS),$(patsubst %.c,$(B)/%,$(wildcard tests/$(k)/*.c))))
 tool_parts = $(patsubst %,$(B)/obj/src/$(1)/%.o,$(filter-out main,$(OBJS_$(1))))
 TOOL_PARTS := $(foreach t,$(TOOLS),$(call tool_parts,$(t)))
@@ -251,6 +255,13 @@ $(COMPAT): $(B)/%: %.c Makefile $(wildcard module/shared/*.h tests/vm/*.h)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Imodule/shared -m32 -static -O2 \
 		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -o $@ $<
 
+# Programs without a C library, for x86-64.
+$(BARE): $(B)/%: %.c Makefile $(wildcard module/shared/*.h)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Imodule/shared -static -nostdlib -ffreestanding \
+		-fno-stack-protector -fno-pie -O1 -o $@ $<
+
 .PRECIOUS: $(B)/obj/%.o
 
 # What tests preload into the tools.
@@ -268,7 +279,7 @@ unit-programs: $(if $(filter thread,$(SAN)),$(THREADED),$(call progs,unit))
 stress-programs: $(call progs,stress)
 fuzz-programs: $(call progs,fuzz)
 bench-programs: $(call progs,bench)
-vm-programs: $(call progs,vm) $(COMPAT)
+vm-programs: $(call progs,vm) $(COMPAT) $(BARE)
 
 # What `make help` says of a target stands behind its #: below.
 help: #: this list

@@ -2,11 +2,8 @@
 /* main.c - kmes-run: runs a program that makes the native calls, over the module. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,54 +14,36 @@
 
 static struct poptOption options[] = { CLI_HELP_OPTIONS, POPT_TABLEEND };
 
-/* Signals that somebody may send to us and mean the program. */
-static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,
-				 SIGUSR2, SIGTERM, SIGALRM, SIGWINCH };
-
-static int open_signals(sigset_t *before)
+/* Standard descriptors that we are given closed, a bit each: the program's stay so. */
+static unsigned int closed_descriptors(void)
 {
-	sigset_t set;
-	size_t i;
+	unsigned int closed = 0;
+	int fd;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	for (i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
-		sigaddset(&set, passed_on[i]);
-	sigprocmask(SIG_BLOCK, &set, before);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	for (fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			closed |= 1u << fd;
+	return closed;
 }
 
-/* What a terminal sends goes to the program anyway; what a process sends is passed on. */
-static void take_signals(int signals, pid_t pid)
+static void close_on_exec(unsigned int closed)
 {
-	struct signalfd_siginfo info;
+	int fd;
 
-	while (read(signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0)
-			kill(pid, (int)info.ssi_signo);
+	for (fd = 0; fd < 3; fd++)
+		if (closed & 1u << fd)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Serves until the program ends; its status as of waitpid(2). */
-static int serve_until_end(const struct run_program *program, int device, int signals)
+/* The module, or -1 after a message. */
+static int open_device(void)
 {
-	struct pollfd fds[2] = {
-		{ .fd = program->listener, .events = POLLIN },
-		{ .fd = signals, .events = POLLIN },
-	};
-	int status;
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 
-	for (;;) {
-		if (waitpid(program->pid, &status, WNOHANG) == program->pid)
-			return status;
-		if (poll(fds, 2, -1) < 0)
-			continue;
-		if (fds[1].revents)
-			take_signals(signals, program->pid);
-		if (fds[0].revents & POLLIN)
-			run_serve(program->listener, device);
-		else if (fds[0].revents)
-			fds[0].fd = -1; /* nobody is behind the filter any more */
-	}
+	if (fd < 0)
+		cli_error(DEVICE ": %s%s", strerror(errno),
+			  errno == ENOENT ? " (is kmes.ko loaded?)" : "");
+	return fd;
 }
 
 /* Ends as the program did. */
@@ -80,30 +59,28 @@ static int end_like(int status)
 
 int main(int argc, char **argv)
 {
+	unsigned int closed = closed_descriptors();
 	struct run_program program;
 	int device, signals, status;
-	sigset_t before;
 	char **command;
 	struct cli cli;
 
 	cli_set_usage_status(RUN_FAILED);
 	cli_begin(&cli, "kmes-run", argc, argv, options, CLI_STOP_AT_OPERAND,
 		  "[OPTION...] PROGRAM [ARG...]");
+	close_on_exec(closed);
 	while (cli_next(&cli, &(const char *){ NULL }))
 		;
 	command = cli_operands(&cli);
 	if (!command || !command[0])
 		cli_usage_error("no program is given", NULL);
-	device = open(DEVICE, O_RDWR | O_CLOEXEC);
-	if (device < 0) {
-		cli_error(DEVICE ": %s%s", strerror(errno),
-			  errno == ENOENT ? " (is kmes.ko loaded?)" : "");
+	device = open_device();
+	if (device < 0)
 		return RUN_FAILED;
-	}
 	status = run_program_prepare(&program, command);
 	if (status)
 		return status;
-	signals = open_signals(&before);
+	signals = run_signals_open();
 	if (signals < 0) {
 		cli_error("cannot wait for signals: %s", strerror(errno));
 		return RUN_FAILED;
@@ -111,7 +88,7 @@ int main(int argc, char **argv)
 	status = run_program_start(&program, command[0]);
 	if (status)
 		return status;
-	status = serve_until_end(&program, device, signals);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	status = run_serve_program(&program, device, signals);
+	run_serve_survivors(program.listener, device);
 	return end_like(status);
 }

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* program.c - the child: behind the filter first, then the program. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "run.h"
+
+/* Ignored, it would hide the program's status from us; the program gets it as we did. */
+static struct sigaction original_child;
+
+static void need_child_signal(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGCHLD, &action, &original_child);
+}
 
 /* What the child sends before it waits: its listener, or why it has none. */
 static void send_listener(int to, int listener)
@@ -57,6 +70,11 @@ static _Noreturn void child_main(char **argv, int sock)
 	char go;
 	int error;
 
+	/*
+	 * Who kills us means the program. If we are gone before this, so is the other end
+	 * of the socket.
+	 */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	send_listener(sock, listener);
 	if (listener < 0)
 		_exit(RUN_FAILED);
@@ -64,6 +82,7 @@ static _Noreturn void child_main(char **argv, int sock)
 	close(listener);
 	if (read(sock, &go, 1) != 1)
 		_exit(RUN_FAILED);
+	sigaction(SIGCHLD, &original_child, NULL);
 	cli_signals_for_child();
 	execvp(argv[0], argv);
 	error = errno;
@@ -79,7 +98,9 @@ static void explain(int error)
 			  "kmes-run, or in a container that has one)");
 		break;
 	case -EINVAL:
-		cli_error("this kernel is too old: Linux 5.19 or later is needed");
+	case -ENOSYS:
+		cli_error("this kernel's seccomp does not offer what is needed "
+			  "(Linux 5.19 or later)");
 		break;
 	default:
 		cli_error("cannot install the seccomp filter: %s", strerror(-error));
@@ -94,6 +115,7 @@ int run_program_prepare(struct run_program *program, char **argv)
 		cli_error("cannot make a socket pair: %s", strerror(errno));
 		return RUN_FAILED;
 	}
+	need_child_signal();
 	program->pid = fork();
 	if (program->pid == 0) {
 		close(sock[0]);
@@ -118,8 +140,10 @@ int run_program_start(struct run_program *program, const char *name)
 	int error = 0;
 	ssize_t n;
 
-	if (send(program->sock, "", 1, MSG_NOSIGNAL) != 1)
+	if (send(program->sock, "", 1, MSG_NOSIGNAL) != 1) {
+		cli_error("cannot run %s: the child was ended before", name);
 		return RUN_FAILED;
+	}
 	n = recv(program->sock, &error, sizeof(error), 0);
 	close(program->sock);
 	if (n != sizeof(error))

@@ -9,7 +9,7 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +40,22 @@ int run_program_prepare(struct run_program *program, char **argv);
 /* Lets it become the program: 0, or the exit status after a message. */
 int run_program_start(struct run_program *program, const char *name);
 
+/* ---- signals.c ---- */
+
+/* Holds back what is sent to this process; a descriptor that tells of it, or -1. */
+int run_signals_open(void);
+
+/* Sends on what was sent to this process and has not reached the program. */
+void run_signals_pass(int signals, pid_t pid);
+
+/* ---- loop.c ---- */
+
+/* Serves until the program ends; its status as of waitpid(2). */
+int run_serve_program(const struct run_program *program, int device, int signals);
+
+/* Leaves a process behind if the program has left some that may make calls. */
+void run_serve_survivors(int listener, int device);
+
 /* ---- serve.c ---- */
 
 /* Answers one call that waits at the listener, if it still does. */
@@ -48,8 +64,9 @@ void run_serve(int listener, int device);
 /* ---- target.c ---- */
 
 /*
- * The process that made a call: its memory, and a descriptor that names it. A thread's
- * id names it; the caller verifies by the notification that it still was the one.
+ * The process that made a call: its memory, and a descriptor that names it. All of it is
+ * found by a thread's id; only the listener can tell whether that is still the same
+ * thread's, see call.h.
  */
 struct run_target {
 	pid_t tid;
@@ -60,7 +77,11 @@ struct run_target {
 int run_target_open(struct run_target *target, pid_t tid);
 void run_target_close(struct run_target *target);
 
-/* Copies exactly `len` bytes from or to its memory: 0 or -EFAULT. */
+/*
+ * Copies exactly `len` bytes from or to its memory: 0 or -EFAULT, as its own load or store
+ * would fault. /proc/PID/mem would stay the same process's, but stores also where the
+ * process may not.
+ */
 int run_target_read(const struct run_target *target, void *to, uint64_t from, size_t len);
 int run_target_write(const struct run_target *target, uint64_t to, const void *from,
 		     size_t len);
@@ -68,7 +89,7 @@ int run_target_write(const struct run_target *target, uint64_t to, const void *f
 /* The CPU that it runs on, or ran on last; -1 when that is not known. */
 int run_target_cpu(const struct run_target *target);
 
-/* Whether so many bytes can be stored there; what stands there stays. */
-bool run_target_is_writable(const struct run_target *target, uint64_t at, size_t len);
+/* What a thread calls itself, for messages; "?" when it is gone. */
+void run_target_name(pid_t tid, char *name, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 /* target.c - the memory and the name of the process that made a call. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "run.h"
 
 /* A small file about a thread, terminated: its length, or -ESRCH. */
@@ -58,14 +60,35 @@ int run_target_cpu(const struct run_target *target)
 	return at ? (int)strtol(at + 1, NULL, 10) : -1;
 }
 
+void run_target_name(pid_t tid, char *name, size_t size)
+{
+	ssize_t n = read_about(tid, "comm", name, size);
+
+	if (n > 0)
+		name[strcspn(name, "\n")] = '\0';
+	else
+		snprintf(name, size, "?");
+}
+
+/* A process of one thread has its id; other threads have to be asked for theirs. */
+static long open_pidfd(pid_t tid)
+{
+	long fd = syscall(SYS_pidfd_open, tid, 0);
+	pid_t tgid;
+
+	if (fd >= 0 || errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		return fd;
+	tgid = process_of(tid);
+	if (tgid >= 0)
+		return syscall(SYS_pidfd_open, tgid, 0);
+	errno = ESRCH;
+	return -1;
+}
+
 int run_target_open(struct run_target *target, pid_t tid)
 {
-	pid_t tgid = process_of(tid);
-	long fd;
+	long fd = open_pidfd(tid);
 
-	if (tgid < 0)
-		return tgid;
-	fd = syscall(SYS_pidfd_open, tgid, 0);
 	if (fd < 0)
 		return -errno;
 	target->tid = tid;
@@ -78,6 +101,27 @@ void run_target_close(struct run_target *target)
 	close(target->pidfd);
 }
 
+/* That we may not look is no fault of the program's: it is said, once. */
+static void complain_once(pid_t tid)
+{
+	static bool done;
+
+	if (!done)
+		cli_error("cannot reach the memory of process %d: %s (kmes-run needs "
+			  "CAP_SYS_PTRACE)",
+			  (int)tid, strerror(EPERM));
+	done = true;
+}
+
+static int copied(const struct run_target *target, ssize_t n, size_t len)
+{
+	if (n == (ssize_t)len)
+		return 0;
+	if (n < 0 && errno == EPERM)
+		complain_once(target->tid);
+	return -EFAULT;
+}
+
 int run_target_read(const struct run_target *target, void *to, uint64_t from, size_t len)
 {
 	struct iovec local = { to, len };
@@ -85,9 +129,8 @@ int run_target_read(const struct run_target *target, void *to, uint64_t from, si
 
 	if (!len)
 		return 0;
-	return process_vm_readv(target->tid, &local, 1, &remote, 1, 0) == (ssize_t)len
-		       ? 0
-		       : -EFAULT;
+	return copied(target, process_vm_readv(target->tid, &local, 1, &remote, 1, 0),
+		      len);
 }
 
 int run_target_write(const struct run_target *target, uint64_t to, const void *from,
@@ -96,15 +139,6 @@ int run_target_write(const struct run_target *target, uint64_t to, const void *f
 	struct iovec local = { (void *)(uintptr_t)from, len };
 	struct iovec remote = { (void *)(uintptr_t)to, len };
 
-	return process_vm_writev(target->tid, &local, 1, &remote, 1, 0) == (ssize_t)len
-		       ? 0
-		       : -EFAULT;
-}
-
-bool run_target_is_writable(const struct run_target *target, uint64_t at, size_t len)
-{
-	uint8_t old[16];
-
-	return len <= sizeof(old) && run_target_read(target, old, at, len) == 0 &&
-	       run_target_write(target, at, old, len) == 0;
+	return copied(target, process_vm_writev(target->tid, &local, 1, &remote, 1, 0),
+		      len);
 }

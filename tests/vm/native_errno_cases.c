@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * native_errno_cases.c - what native calls are refused for, and in which order.
+ *
+ * Calls with any two faults at once: the one that is looked at first decides. Nothing here
+ * depends on how fast tokens come back: where a bucket has to be empty it is emptied again
+ * until it was, and a batch asks for more than a bucket holds.
+ */
+#include "tests/vm/case.h"
+
+#define RATE 100
+#define TRIES 2000
+#define BAD_POINTER 8
+
+static int native_batch(uint64_t entries, uint32_t count, uint64_t emitted)
+{
+	return (int)syscall(KMES_NR_EMIT_BATCH, entries, count, emitted);
+}
+
+static struct kmes_batch_entry entries[KMES_BATCH_MAX + 1];
+
+static void fill_entries(void)
+{
+	for (unsigned int i = 0; i <= KMES_BATCH_MAX; i++)
+		entries[i] = (struct kmes_batch_entry){ .event_type = (uintptr_t) "fill",
+							.event_type_len = 4,
+							.payload = (uintptr_t) "\x80",
+							.payload_len = 1 };
+}
+
+/* What a child's call was answered, and what stands where a batch tells its number. */
+struct answer {
+	int error;
+	uint32_t emitted;
+};
+
+/* Calls in a child, which may lose its rights, with a set of faults. */
+static struct answer answer_to(struct answer (*call)(unsigned int), unsigned int set)
+{
+	struct answer *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct answer answer;
+	int status;
+	pid_t pid;
+
+	check(shared != MAP_FAILED);
+	pid = fork();
+	check(pid >= 0);
+	if (!pid) {
+		drop_capabilities(CAP(SYS_ADMIN));
+		*shared = call(set);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, 0) == pid && status == 0);
+	answer = *shared;
+	munmap(shared, sizeof(*shared));
+	return answer;
+}
+
+/* Each fault alone and each pair; `expected` is what the earlier one is answered. */
+static void try_all(const char *what, struct answer (*call)(unsigned int),
+		    const struct answer *expected, int faults)
+{
+	for (int first = 0; first < faults; first++)
+		for (int second = first; second < faults; second++) {
+			struct answer a = answer_to(call, 1u << first | 1u << second);
+
+			if (a.error != expected[first].error ||
+			    a.emitted != expected[first].emitted)
+				fail("%s, faults %d and %d: errno %d, emitted %u; not %d, %u",
+				     what, first, second, a.error, a.emitted,
+				     expected[first].error, expected[first].emitted);
+		}
+}
+
+/* ---- single events ---- */
+
+enum emit_fault {
+	EMIT_NO_PRIVILEGE,
+	EMIT_NO_TOKENS,
+	EMIT_NO_TYPE,
+	EMIT_PAST_U32,
+	EMIT_PAST_EVENT_SIZE,
+	EMIT_PAST_HALF,
+	EMIT_BAD_TYPE_POINTER,
+	EMIT_BAD_PAYLOAD_POINTER,
+	EMIT_BAD_TYPE,
+	EMIT_BAD_PAYLOAD,
+	EMIT_FAULTS,
+};
+
+static const struct answer emit_answers[EMIT_FAULTS] = {
+	[EMIT_NO_PRIVILEGE] = { EPERM, 0 },
+	[EMIT_NO_TOKENS] = { EAGAIN, 0 },
+	[EMIT_NO_TYPE] = { EINVAL, 0 },
+	[EMIT_PAST_U32] = { EINVAL, 0 },
+	[EMIT_PAST_EVENT_SIZE] = { ENOSPC, 0 },
+	[EMIT_PAST_HALF] = { ENOSPC, 0 },
+	[EMIT_BAD_TYPE_POINTER] = { EFAULT, 0 },
+	[EMIT_BAD_PAYLOAD_POINTER] = { EFAULT, 0 },
+	[EMIT_BAD_TYPE] = { EINVAL, 0 },
+	[EMIT_BAD_PAYLOAD] = { EINVAL, 0 },
+};
+
+static uint32_t length_with(unsigned int set)
+{
+	if (set & 1u << EMIT_PAST_U32)
+		return UINT32_MAX - 77;
+	if (set & 1u << EMIT_PAST_EVENT_SIZE)
+		return 70000;
+	return set & 1u << EMIT_PAST_HALF ? 33000 : 10; /* of a ring of 65536 */
+}
+
+static int emit_once(unsigned int set)
+{
+	static unsigned char payload[70000];
+	const void *type = set & 1u << EMIT_BAD_TYPE ? "t\xff" : "ty", *bytes = payload;
+
+	/* One binary value of 8 bytes, or a byte that begins none. */
+	memset(payload, 0xc1, sizeof(payload));
+	if (!(set & 1u << EMIT_BAD_PAYLOAD))
+		memcpy(payload, "\xc4\x08", 2);
+	if (set & 1u << EMIT_BAD_TYPE_POINTER)
+		type = (void *)BAD_POINTER;
+	if (set & 1u << EMIT_BAD_PAYLOAD_POINTER)
+		bytes = (void *)BAD_POINTER;
+	errno = 0;
+	(void)emit_raw(type, set & 1u << EMIT_NO_TYPE ? 0 : 2, bytes, length_with(set));
+	return errno;
+}
+
+static void empty_the_bucket(void)
+{
+	uint32_t emitted;
+
+	fill_entries();
+	(void)native_batch((uintptr_t)entries, RATE, (uintptr_t)&emitted);
+	for (int i = 0; emit("fill") == 0; i++)
+		check(i < 5000); /* else calls are slower than tokens come back */
+	check_eq(errno, EAGAIN);
+}
+
+static struct answer emit_with(unsigned int set)
+{
+	struct answer a = { -1, 0 };
+
+	/* A token that came in meanwhile lets the other fault be seen: once more. */
+	for (int i = 0; i < TRIES && a.error != EAGAIN; i++) {
+		if (set & 1u << EMIT_NO_TOKENS)
+			empty_the_bucket();
+		if (set & 1u << EMIT_NO_PRIVILEGE)
+			drop_capabilities(CAP(AUDIT_WRITE));
+		a.error = emit_once(set);
+		if (!(set & 1u << EMIT_NO_TOKENS) || set & 1u << EMIT_NO_PRIVILEGE)
+			break;
+	}
+	return a;
+}
+
+/* ---- batches ---- */
+
+enum batch_fault {
+	BATCH_NO_PRIVILEGE,
+	BATCH_NONE,
+	BATCH_TOO_MANY,
+	BATCH_NO_TOKENS,
+	BATCH_BAD_OUT,
+	BATCH_READ_ONLY_OUT,
+	BATCH_BAD_ARRAY,
+	BATCH_BAD_ENTRY,
+	BATCH_FAULTS,
+};
+
+/* 77 stands there before; 0 is stored when everything before the array is all right. */
+static const struct answer batch_answers[BATCH_FAULTS] = {
+	[BATCH_NO_PRIVILEGE] = { EPERM, 77 }, [BATCH_NONE] = { EINVAL, 77 },
+	[BATCH_TOO_MANY] = { EINVAL, 77 },    [BATCH_NO_TOKENS] = { EAGAIN, 77 },
+	[BATCH_BAD_OUT] = { EFAULT, 77 },     [BATCH_READ_ONLY_OUT] = { EFAULT, 77 },
+	[BATCH_BAD_ARRAY] = { EFAULT, 0 },    [BATCH_BAD_ENTRY] = { EINVAL, 3 },
+};
+
+static uint32_t *place_for_number(void)
+{
+	uint32_t *at = mmap(NULL, KMES_PAGE_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(at != MAP_FAILED);
+	*at = 77;
+	return at;
+}
+
+static uint32_t count_with(unsigned int set)
+{
+	if (set & 1u << BATCH_NONE)
+		return 0;
+	if (set & 1u << BATCH_TOO_MANY)
+		return KMES_BATCH_MAX + 1;
+	return set & 1u << BATCH_NO_TOKENS ? RATE + 1 : 5;
+}
+
+static struct answer batch_with(unsigned int set)
+{
+	uint32_t *number = place_for_number();
+	uint64_t at = set & 1u << BATCH_BAD_OUT ? BAD_POINTER : (uintptr_t)number;
+	uint64_t array = set & 1u << BATCH_BAD_ARRAY ? BAD_POINTER : (uintptr_t)entries;
+	struct answer a;
+
+	fill_entries();
+	if (set & 1u << BATCH_BAD_ENTRY)
+		entries[3].event_type_len = 0;
+	if (set & 1u << BATCH_READ_ONLY_OUT)
+		check(mprotect(number, KMES_PAGE_SIZE, PROT_READ) == 0);
+	if (set & 1u << BATCH_NO_PRIVILEGE)
+		drop_capabilities(CAP(AUDIT_WRITE));
+	errno = 0;
+	(void)native_batch(array, count_with(set), at);
+	a.error = errno;
+	a.emitted = *number;
+	return a;
+}
+
+/* ---- attaching ---- */
+
+enum attach_fault {
+	ATTACH_NO_PRIVILEGE,
+	ATTACH_BAD_INDEX,
+	ATTACH_BAD_POINTER,
+	ATTACH_READ_ONLY_POINTER,
+	ATTACH_FAULTS,
+};
+
+static const struct answer attach_answers[ATTACH_FAULTS] = {
+	[ATTACH_NO_PRIVILEGE] = { EPERM, 77 },
+	[ATTACH_BAD_INDEX] = { EINVAL, 77 },
+	[ATTACH_BAD_POINTER] = { EFAULT, 77 },
+	[ATTACH_READ_ONLY_POINTER] = { EFAULT, 77 },
+};
+
+static struct answer attach_with(unsigned int set)
+{
+	uint32_t *number = place_for_number();
+	void *at = set & 1u << ATTACH_BAD_POINTER ? (void *)BAD_POINTER : number;
+	struct answer a;
+
+	if (set & 1u << ATTACH_READ_ONLY_POINTER)
+		check(mprotect(number, KMES_PAGE_SIZE, PROT_READ) == 0);
+	if (set & 1u << ATTACH_NO_PRIVILEGE)
+		drop_capabilities(CAP(AUDIT_READ));
+	errno = 0;
+	(void)ring_attach(set & 1u << ATTACH_BAD_INDEX ? KMES_ATTACH_QUERY_SLOTS - 1 : 0,
+			  at, NULL);
+	a.error = errno;
+	a.emitted = *number;
+	return a;
+}
+
+/* ---- all ---- */
+
+static void begin(void)
+{
+	check_eq(config_set("buffer_capacity", 65536), 0);
+	check_eq(config_set("max_emit_rate_per_process", RATE), 0);
+}
+
+static void end(void)
+{
+	check_eq(config_set("max_emit_rate_per_process", 10000), 0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static void order_of_emit(void)
+{
+	begin();
+	check_eq(answer_to(emit_with, 0).error, 0);
+	try_all("emit", emit_with, emit_answers, EMIT_FAULTS);
+	end();
+}
+
+static void order_of_batch(void)
+{
+	begin();
+	check_eq(answer_to(batch_with, 0).error, 0);
+	check_eq(answer_to(batch_with, 0).emitted, 5);
+	try_all("batch", batch_with, batch_answers, BATCH_FAULTS);
+	end();
+}
+
+static void order_of_attach(void)
+{
+	check_eq(answer_to(attach_with, 0).error, 0);
+	try_all("attach", attach_with, attach_answers, ATTACH_FAULTS);
+}
+
+/* Two pages, of which the second cannot be touched: the end of the first. */
+static unsigned char *end_of_memory(void)
+{
+	unsigned char *p = mmap(NULL, 2 * KMES_PAGE_SIZE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(p != MAP_FAILED);
+	check(mprotect(p + KMES_PAGE_SIZE, KMES_PAGE_SIZE, PROT_NONE) == 0);
+	return p + KMES_PAGE_SIZE;
+}
+
+static void bad_pointers(void)
+{
+	unsigned char *end = end_of_memory();
+	uint32_t emitted = 77;
+
+	/* Up to the last byte, and one byte over. */
+	memcpy(end - 2, "\x91\x80", 2);
+	check_eq(emit_raw("edge", 4, end - 2, 2), 0);
+	check_errno(emit_raw("edge", 4, end - 2, 3), EFAULT);
+	check_errno(emit_raw(end - 1, 2, "\x80", 1), EFAULT);
+	check_eq(ring_attach(KMES_ATTACH_QUERY_SLOTS, end - 8, NULL), 0);
+	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, end - 7, NULL), EFAULT);
+	check_errno(ring_attach(0, end - 7, NULL), EFAULT);
+	fill_entries();
+	memcpy(end - 3 * sizeof(entries[0]), entries, 3 * sizeof(entries[0]));
+	check_eq(native_batch((uintptr_t)end - 3 * sizeof(entries[0]), 3,
+			      (uintptr_t)&emitted),
+		 0);
+	check_eq(emitted, 3);
+	check_errno(native_batch((uintptr_t)end - 3 * sizeof(entries[0]), 4,
+				 (uintptr_t)&emitted),
+		    EFAULT);
+	check_eq(emitted, 0);
+	check_errno(native_batch((uintptr_t)entries, 1, (uintptr_t)end - 3), EFAULT);
+	/* None of these is a program's address. */
+	check_errno(emit_raw("x", 1, (void *)0xffffffff81000000ull, 1), EFAULT);
+	check_errno(emit_raw((void *)~0ull, 1, "\x80", 1), EFAULT);
+	check_errno(emit_raw((void *)0x8000000000000000ull, 1, "\x80", 1), EFAULT);
+	/* Nothing is looked at of what is not there. */
+	check_errno(emit_raw("x", 1, (void *)BAD_POINTER, 0), EINVAL);
+}
+
+/* Many entries that name one large text, while large events are allowed and are not. */
+static void large_batches(void)
+{
+	const uint32_t size = 1u << 20;
+	unsigned char *text = sized_payload(size, 'l');
+	uint32_t emitted = 77;
+
+	fill_entries();
+	for (unsigned int i = 1; i < KMES_BATCH_MAX; i++) {
+		entries[i].payload = (uintptr_t)text;
+		entries[i].payload_len = size;
+	}
+	check_errno(native_batch((uintptr_t)entries, KMES_BATCH_MAX, (uintptr_t)&emitted),
+		    ENOSPC);
+	check_eq(emitted, 1);
+	check_eq(config_set("max_event_size", 4194304), 0);
+	check_eq(native_batch((uintptr_t)entries, 40, (uintptr_t)&emitted), 0);
+	check_eq(emitted, 40);
+	check_eq(config_set("max_event_size", 65536), 0);
+	free(text);
+}
+
+static const struct vm_case cases[] = {
+	{ "emit", order_of_emit },     { "batch", order_of_batch },
+	{ "attach", order_of_attach }, { "pointers", bad_pointers },
+	{ "large", large_batches },
+};
+
+KMES_CASES(cases)
