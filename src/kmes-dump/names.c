@@ -151,8 +151,12 @@ int dump_names_create(struct dump_names *names, char **path)
 			return -ENOMEM;
 		}
 		fd = open(*path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd >= 0 || errno != EEXIST)
-			return fd >= 0 ? fd : -errno;
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST) {
+			names->last--; /* it is free for the next try */
+			return -errno;
+		}
 	}
 }
 

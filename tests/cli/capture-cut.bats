@@ -24,26 +24,45 @@ prepare_small() {
 	} >all.gz
 }
 
-# check_prefixes FILE: each length of it but the whole.
+# check_prefixes FILE: each length of it but the whole gives exactly its whole records.
 check_prefixes() {
 	python3 - "$1" "$CUT" <<-'END'
-		import subprocess, sys
+		import struct, subprocess, sys, zlib
 		data, want = open(sys.argv[1], "rb").read(), open("want", "rb").read().splitlines(True)
-		message = "kmes-dump: cut: " + sys.argv[2] + "\n"
-		last = 0
+
+		def unpacked(data):
+		    """As far as it goes, over all members."""
+		    if data[:2] != b"\x1f\x8b":
+		        return b"" if data[:1] == b"\x1f" else data
+		    out = b""
+		    while data:
+		        z = zlib.decompressobj(31)
+		        out += z.decompress(data)
+		        data = z.unused_data
+		    return out
+
+		def whole(data):
+		    """How many lines the records in it make; the end record makes none."""
+		    at, lines = 64, 0
+		    while at + 77 <= len(data):
+		        size, = struct.unpack_from("<I", data, at)
+		        if at + size > len(data):
+		            break
+		        lines += b"\x81\xa3end" not in data[at : at + size]
+		        at += size
+		    return lines
+
 		for length in range(len(data)):
 		    with open("cut", "wb") as cut:
 		        cut.write(data[:length])
 		    run = subprocess.run(["kmes-dump", "-q", "cut"], capture_output=True)
-		    lines = run.stdout.splitlines(True)
-		    if length == 0:
-		        message0 = "kmes-dump: cut: not a KMES capture: it is empty\n"
-		    good = run.stderr.decode() == (message if length else message0)
-		    if run.returncode != 1 or not good or lines != want[:len(lines)] or len(lines) < last:
-		        sys.exit(f"{sys.argv[1]}, the first {length} bytes: {run}")
-		    last = len(lines)
-		if last != len(want):
-		    sys.exit(f"the longest prefix showed {last} of {len(want)} lines")
+		    message = sys.argv[2] if length else "not a KMES capture: it is empty"
+		    lines = want[: whole(unpacked(data[:length]))]
+		    if (run.returncode != 1 or run.stderr.decode() != f"kmes-dump: cut: {message}\n" or
+		        run.stdout != b"".join(lines)):
+		        sys.exit(f"{sys.argv[1]}, the first {length} bytes, {len(lines)} lines: {run}")
+		if lines != want:
+		    sys.exit(f"the longest prefix showed {len(lines)} of {len(want)} lines")
 	END
 }
 

@@ -9,10 +9,10 @@ teardown() {
 	common_teardown
 }
 
-# small_disk BYTES: at small/, of that size.
+# small_disk BYTES [OPTIONS]: at small/, of that size.
 small_disk() {
 	mkdir small
-	mount -t tmpfs -o size="$1" none small 2>/dev/null || skip "tmpfs cannot be mounted here"
+	mount -t tmpfs -o size="$1${2:+,$2}" none small 2>/dev/null || skip "tmpfs cannot be mounted here"
 }
 
 # Some 1.6 MB of events whose text does not compress.
@@ -99,31 +99,129 @@ check_safe() {
 	assert_equal "$(stat -c %s small/c-000001-20260101T000000Z.kmes.bak)" 200000
 }
 
-@test "capture disk: errors of writing, syncing and closing are all said" {
-	local call safe
+# failing CALL NAME ERRNO[:TIMES] ARGS...: run kmes-dump, CALL of which fails for files NAME.
+failing() {
+	local call=$1 name=$2 error=${3%:*} times=${3#*:}
 
-	[[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"
+	shift 3
+	[[ $times != "$error" ]] || times=1000000
+	FAIL_CALL=$call FAIL_NAME=$name FAIL_ERRNO=$error FAIL_TIMES=$times run --separate-stderr \
+		env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" kmes-dump "$@"
+}
+
+preload_only() { [[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"; }
+
+@test "capture disk: errors of writing, syncing and closing are all said" {
+	local call error file safe text
+
+	preload_only
 	fill_rings
+	kmes-dump -sq -T none >want
 	for call in write fdatasync close; do
-		for file in plain packed.gz; do
-			# Only when the disk took it, or nothing was said of it, it is safe.
-			safe=0
-			[[ $call != close ]] || safe=2000
-			FAIL_CALL=$call FAIL_NAME=/$file run -1 --separate-stderr \
-				env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" \
-				kmes-dump -sq -w $file
-			assert_equal "$stderr" \
-				"kmes-dump: $file: Input/output error; $safe events are safe"
+		for error in EIO EDQUOT; do
+			text='Input/output error'
+			[[ $error == EIO ]] || text='Disk quota exceeded'
+			for file in plain packed.gz; do
+				# Only when the disk took it, or nothing was said of it, it is safe.
+				safe=0
+				[[ $call != close ]] || safe=2000
+				failing $call /$file $error -sq -w $file
+				assert_status 1
+				assert_equal "$stderr" "kmes-dump: $file: $text; $safe events are safe"
+				# What is in there is whole, also where nobody would swear to it.
+				[[ $call == write ]] || kmes-dump -q -T none $file | cmp want -
+			done
 		done
 	done
 	# When it happens at a rotation nothing more is written.
-	FAIL_CALL=close FAIL_NAME=c-000002- run -1 --separate-stderr \
-		env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" \
-		kmes-dump -sq -w c.kmes --rotate-size=200K
+	failing close c-000002- EIO -sq -w c.kmes --rotate-size=200K
+	assert_status 1
 	assert_match "$stderr" '^kmes-dump: c-000002-[0-9TZ]+.kmes: Input/output error; [0-9]+ events are safe$'
 	assert_equal "$(printf '%s\n' c-* | wc -l)" 2
 	kmes-dump -q c-* >back
 	assert_match "$stderr" "; $(wc -l <back) events are safe"
+}
+
+@test "capture disk: the next file cannot be made: said, and the files before it are whole" {
+	local error events
+
+	preload_only
+	fill_rings
+	for error in ENOSPC EDQUOT EACCES EMFILE EROFS; do
+		rm -f c-*
+		failing open c-000003- $error -sq -w c.kmes --rotate-size=200K
+		assert_status 1
+		assert_equal "${#stderr_lines[@]}" 1
+		assert_match "$stderr" '^kmes-dump: c-000003-[0-9TZ]+.kmes: [A-Z][^;]+; ([0-9]+) events are safe$'
+		events=${BASH_REMATCH[1]}
+		assert_equal "$(printf '%s\n' c-* | wc -l)" 2
+		kmes-dump -q -T none c-* | cmp - <(kmes-dump -sq -T none | head -n "$events")
+	done
+}
+
+@test "capture disk: with --keep the oldest goes also when the next file cannot be made" {
+	local error
+
+	preload_only
+	fill_rings
+	for error in ENOSPC EDQUOT; do
+		rm -f c-*
+		failing open c-000005- $error:2 -sq -w c.kmes --rotate-size=200K --keep=50
+		assert_status 0
+		assert_equal "$stderr" ""
+		[[ ! -e $(echo c-000002-*) && -e $(echo c-000003-*) && -e $(echo c-000005-*) ]]
+		kmes-dump -q -T none c-* | cmp - <(kmes-dump -sq -T none | tail -n "$(kmes-dump -q c-* | wc -l)")
+		# Nor does it when writing fails; what else is wrong costs no file.
+		failing write c-0000 $error:3 -sq -w c.kmes --rotate-size=100M --keep=50
+		assert_status 0
+		[[ ! -e $(echo c-000005-*) && -e $(echo c-000006-*) ]]
+	done
+	failing open c-0000 EACCES -sq -w c.kmes --rotate-size=200K --keep=50
+	assert_status 1
+	[[ -e $(echo c-000006-*) ]]
+	# Nothing left to remove.
+	rm c-*
+	failing open c-0000 ENOSPC -sq -w c.kmes --rotate-size=200K --keep=50
+	assert_status 1
+	assert_match "$stderr" '^kmes-dump: c-000001-[0-9TZ]+.kmes: No space left on device; 0 events are safe$'
+}
+
+@test "capture disk: without room for one more name, with and without --keep" {
+	fill_rings
+	small_disk 8M nr_inodes=5
+	run -1 --separate-stderr kmes-dump -sq -w small/c.kmes --rotate-size=200K
+	assert_match "$stderr" '^kmes-dump: small/c-000005-[0-9TZ]+.kmes: No space left on device; ([0-9]+) events are safe$'
+	assert_equal "$(kmes-dump -q small/c-* | wc -l)" "${BASH_REMATCH[1]}"
+	run -0 --separate-stderr kmes-dump -sq -w small/c.kmes --rotate-size=200K --keep=100
+	assert_equal "$(printf '%s\n' small/c-* | wc -l)" 4
+	kmes-dump -q -T none small/c-* | cmp - <(kmes-dump -sq -T none | tail -n "$(kmes-dump -q small/c-* | wc -l)")
+}
+
+@test "capture disk: a folder that goes away, a name that is taken: the run ends, saying so" {
+	local pid
+
+	rings_start --slots=1 --load=20000
+	mkdir gone
+	background dump kmes-dump -w gone/c.kmes --rotate-size=100K
+	pid=$!
+	wait_until 10 eval '[[ -e $(echo gone/c-000002-*) ]]'
+	mv gone went
+	end_of $pid
+	assert_status 1
+	assert_match "$(grep -v ', 0 lost$\|: source ' dump.err)" \
+		'^kmes-dump: gone/c-00[0-9]+-[0-9TZ]+.kmes: No such file or directory; [0-9]+ events are safe$'
+	assert_equal "$(kmes-dump -q went/c-* | wc -l)" "$(sed -n 's/.*; \([0-9]*\) events are safe/\1/p' dump.err)"
+	# At a reopening.
+	background dump kmes-dump -N -w file
+	pid=$!
+	wait_until 10 test -s file
+	mv file moved
+	mkdir file
+	kill -HUP $pid
+	end_of $pid
+	assert_status 1
+	assert_match "$(cat dump.err)" 'kmes-dump: file: Is a directory; [0-9]+ events are safe'
+	assert_equal "$(kmes-dump -q moved | wc -l)" "$(sed -n 's/.*; \([0-9]*\) events are safe/\1/p' dump.err)"
 }
 
 @test "capture disk: a folder that is not there, or not ours" {

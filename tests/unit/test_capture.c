@@ -286,6 +286,12 @@ static void check_prefixes(const struct kmes_capture_options *options)
 			cut ? "ends in the middle of an event (still being written?)"
 			    : "not a KMES capture: it is empty");
 		assert_true(seq >= before);
+		/* Plain, every event of 116 bytes that is whole. */
+		if (!options->gzip_level)
+			assert_int_equal(seq - 1, cut < 64 + 116 ? 0
+						  : cut > 64 + 5 * 116
+							  ? 5
+							  : (cut - 64) / 116);
 		before = seq;
 		kmes_capture_close(r);
 		close(fd);

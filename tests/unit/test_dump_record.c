@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The recorder's clock: how long at most something that was read stays in memory alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/kmes-dump/record.h"
+#include "testring.h"
+
+#define MS 1000000ull
+
+static char folder[64], path[96];
+
+static int enter_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/kmes-record.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/file", folder);
+	return 0;
+}
+
+static int leave_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+static void record_one(struct dump_recorder *rec, uint64_t seq)
+{
+	struct testring_event event = {
+		.ts_ns = 5,
+		.seq = seq,
+		.type = "t",
+		.payload = "\x80",
+		.payload_len = 1,
+	};
+	uint8_t bytes[200];
+	struct kmes_event e;
+	uint32_t size = testring_build(&event, bytes, sizeof(bytes));
+
+	assert_int_equal(kmes_event_parse(&e, bytes, size, size), 1);
+	dump_record_event(rec, &e);
+}
+
+static off_t file_size(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* Blocks that are compressed arrive by themselves. */
+static void wait_for_growth(off_t from)
+{
+	int i;
+
+	for (i = 0; file_size() == from; i++) {
+		assert_in_range(i, 0, 3000);
+		usleep(10000);
+	}
+}
+
+static void check_clock(int gzip_level)
+{
+	struct dump_record_opts opts = { .file = path, .gzip_level = gzip_level };
+	char *no_files[] = { NULL };
+	struct dump_input in = { .is_row = true, .row.all_files = no_files };
+	struct dump_recorder rec;
+	uint64_t seq, now;
+
+	unlink(path);
+	dump_record_init(&rec, &opts, &in);
+	assert_int_equal(access(path, F_OK), -1);
+	dump_record_open(&rec);
+	now = rec.pushed_ns;
+	for (seq = 1; seq <= 5; seq++) {
+		off_t before = file_size();
+
+		record_one(&rec, seq);
+		dump_record_tick(&rec, now + 249 * MS, false);
+		assert_int_equal(file_size(), before);
+		now += 250 * MS;
+		dump_record_tick(&rec, now, false);
+		wait_for_growth(before);
+		assert_int_equal(kmes_capture_safe_events(rec.writer), seq);
+	}
+	/* Plain, it goes out when there is nothing else to do. */
+	record_one(&rec, seq);
+	dump_record_tick(&rec, now, true);
+	assert_int_equal(kmes_capture_safe_events(rec.writer),
+			 gzip_level ? seq - 1 : seq);
+	assert_int_equal(dump_record_close(&rec), 0);
+}
+
+static void dump_record_plain_is_written_out_four_times_a_second(void **state)
+{
+	(void)state;
+	check_clock(0);
+}
+
+static void dump_record_packed_is_written_out_four_times_a_second(void **state)
+{
+	(void)state;
+	check_clock(1);
+}
+
+static void dump_record_unopened_is_never_there(void **state)
+{
+	struct dump_record_opts opts = { .file = path };
+	struct dump_input in = { .is_row = true };
+	struct dump_recorder rec;
+
+	(void)state;
+	unlink(path);
+	dump_record_init(&rec, &opts, &in);
+	dump_record_tick(&rec, UINT64_MAX, true);
+	dump_record_reopen(&rec);
+	dump_record_push(&rec);
+	assert_int_equal(dump_record_close(&rec), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	/* For the clean-up. */
+	fclose(fopen(path, "w"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dump_record_plain_is_written_out_four_times_a_second),
+		cmocka_unit_test(dump_record_packed_is_written_out_four_times_a_second),
+		cmocka_unit_test(dump_record_unopened_is_never_there),
+	};
+
+	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
