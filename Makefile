@@ -56,6 +56,7 @@ LIB_OBJS := \
 	mapping \
 	match \
 	match_walk \
+	member \
 	number \
 	numeral \
 	outbuf \

@@ -119,7 +119,7 @@ int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
 void kmes_capture_close(struct kmes_capture_reader *r);
 
 /*
- * The next event or loss: 1; 0: nothing now, or so much of no interest that the caller
+ * The next event, loss, or note of damage that was passed over: 1; 0: nothing now, or so much of no interest that the caller
  * may want to look at its signals; -ENODATA: a complete end; another -errno: all whole
  * events before it were handed out, and kmes_capture_error has a sentence without the
  * file's name. Never waits for who writes.

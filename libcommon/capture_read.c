@@ -18,8 +18,13 @@ struct kmes_capture_reader {
 	struct kmes_inflate *in;
 	bool follow;
 	bool has_header;
-	bool has_ended; /* since the header read last */
-	bool is_busy;	/* the last 0 did not mean that there is nothing */
+	bool has_ended;	   /* since the header read last */
+	bool is_busy;	   /* the last 0 did not mean that there is nothing */
+	bool has_note;	   /* err.text, to be told */
+	bool is_damaged;   /* something is missing since the header read last */
+	bool is_searching; /* for where it is sound again */
+	bool has_searched; /* through what stands behind the last member */
+	int search_end;	   /* what it comes to if there is no such place */
 	struct kmes_capture_info info;
 	uint64_t events; /* since that header */
 	uint64_t at;	 /* place of buf[off] among the bytes read */
@@ -91,38 +96,92 @@ static void pass(struct kmes_capture_reader *r, size_t bytes)
 	r->at += bytes;
 }
 
-/* More bytes behind those at hand: 1, 0 at the end so far, or -errno. */
-static int fill(struct kmes_capture_reader *r)
+/* Whether a member begins as those do that we write: with a record, or a header. */
+static bool is_record_start(void *arg, const uint8_t *bytes, size_t len)
 {
-	int64_t n;
+	const struct kmes_capture_reader *r = arg;
+	struct kmes_event e;
+
+	if (len >= KMES_CAPTURE_HEADER_SIZE && !memcmp(bytes, KMES_CAPTURE_MAGIC, 8))
+		return true;
+	return r->has_header && len >= KMES_HEADER_SIZE &&
+	       kmes_event_parse(&e, bytes, len, EVENT_MAX) >= 0;
+}
+
+/*
+ * Looks for the next sound member behind damage, of which err has told. What stands half
+ * in the buffer is given up. 1, or the end of it all, or -errno.
+ */
+static int resume(struct kmes_capture_reader *r)
+{
+	int rc = kmes_inflate_resume(r->in, is_record_start, r);
+
+	r->is_searching = rc == -EINTR;
+	if (rc == 0)
+		return r->search_end;
+	if (rc < 0)
+		return rc;
+	pass(r, r->len - r->off);
+	strncat(r->err.text, "; goes on with the next sound member",
+		sizeof(r->err.text) - strlen(r->err.text) - 1);
+	r->has_note = true;
+	r->is_damaged = true;
+	return 1;
+}
+
+/* Room for more bytes. 0 or -ENOMEM. */
+static int make_room(struct kmes_capture_reader *r)
+{
+	uint8_t *buf;
 
 	if (r->off) {
 		memmove(r->buf, r->buf + r->off, r->len - r->off);
 		r->len -= r->off;
 		r->off = 0;
 	}
+	if (r->len < r->room)
+		return 0;
 	/* Grows as bytes really come, not because a size says so. */
-	if (r->len == r->room) {
-		uint8_t *buf = realloc(r->buf, r->room * 2);
+	buf = realloc(r->buf, r->room * 2);
+	if (!buf)
+		return kmes_error_set(&r->err, -ENOMEM,
+				      "no memory for an event of more than %zu bytes",
+				      r->room);
+	r->buf = buf;
+	r->room *= 2;
+	return 0;
+}
 
-		if (!buf)
-			return kmes_error_set(&r->err, -ENOMEM,
-					      "no memory for an event of "
-					      "more than %zu bytes",
-					      r->room);
-		r->buf = buf;
-		r->room *= 2;
-	}
+static int begin_search(struct kmes_capture_reader *r, int end, const char *what)
+{
+	r->search_end = kmes_error_set(&r->err, end, "%s after byte %llu", what,
+				       (unsigned long long)(r->at + r->len));
+	return r->follow ? end : resume(r);
+}
+
+/* More bytes behind those at hand: 1, 0 at the end so far, or -errno. */
+static int fill(struct kmes_capture_reader *r)
+{
+	int64_t n;
+
+	if (r->is_searching)
+		return resume(r);
+	n = make_room(r);
+	if (n < 0)
+		return (int)n;
 	n = kmes_inflate_read(r->in, r->buf + r->len, r->room - r->len);
 	if (n == -EBADMSG)
-		return kmes_error_set(&r->err, -EBADMSG,
-				      "damaged gzip data after byte %llu",
-				      (unsigned long long)(r->at + r->len));
+		return begin_search(r, -EBADMSG, "damaged gzip data");
+	if (n == 0 && kmes_inflate_is_junk(r->in) && !r->has_searched) {
+		r->has_searched = true;
+		return begin_search(r, 0, "no gzip member");
+	}
 	if (n == -EINTR || n == -EAGAIN)
 		return (int)n;
 	if (n < 0)
 		return kmes_error_set(&r->err, (int)n, "cannot read: %s",
 				      strerror((int)-n));
+	r->has_searched = false;
 	r->len += (size_t)n;
 	return n > 0;
 }
@@ -144,6 +203,7 @@ static int take_header(struct kmes_capture_reader *r)
 	memcpy(&r->info.slots, h + 56, sizeof(r->info.slots));
 	r->has_header = true;
 	r->has_ended = false;
+	r->is_damaged = false;
 	r->events = 0;
 	pass(r, KMES_CAPTURE_HEADER_SIZE);
 	return 0;
@@ -171,7 +231,7 @@ static bool find_number(const struct kmes_event *e, const char *key, uint64_t *n
 	return false;
 }
 
-/* A record of the capture's own: 1 with a loss in `item`, 0, or -errno. */
+/* A record of the capture's own: 1 with a loss or a note in `item`, 0, or -errno. */
 static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 {
 	uint64_t first, last, end;
@@ -187,6 +247,15 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	}
 	if (!find_number(&r->event, "end", &end))
 		return 0;
+	if (end > r->events && r->is_damaged) {
+		kmes_error_set(&r->err, 0, "%llu of %llu events are missing",
+			       (unsigned long long)(end - r->events),
+			       (unsigned long long)end);
+		r->has_ended = true;
+		item->kind = KMES_ITEM_NOTE;
+		item->note = r->err.text;
+		return 1;
+	}
 	if (end != r->events)
 		return kmes_error_set(&r->err, -EBADMSG,
 				      "holds %llu events where its end says %llu",
@@ -194,6 +263,19 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 				      (unsigned long long)end);
 	r->has_ended = true;
 	return 0;
+}
+
+/* No event: in a gzip member that is damage, too, behind which it may be sound again. */
+static int reject_record(struct kmes_capture_reader *r)
+{
+	int rc;
+
+	r->search_end = kmes_error_set(&r->err, -EBADMSG, "not an event at byte %llu",
+				       (unsigned long long)r->at);
+	if (r->follow || !kmes_inflate_is_packed(r->in))
+		return -EBADMSG;
+	rc = resume(r);
+	return rc > 0 ? 0 : rc;
 }
 
 /*
@@ -223,9 +305,7 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
 			return kmes_error_set(&r->err, -EPROTO, "not a KMES capture");
 		rc = kmes_event_parse(&r->event, at, len, EVENT_MAX);
 		if (rc < 0)
-			return kmes_error_set(&r->err, -EBADMSG,
-					      "not an event at byte %llu",
-					      (unsigned long long)r->at);
+			return reject_record(r);
 		if (rc == 0)
 			return 0;
 		pass(r, r->event.size);
@@ -271,7 +351,13 @@ int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
 	int rc;
 
 	do {
-		rc = parse(r, item, &passed);
+		rc = r->has_note ? 0 : parse(r, item, &passed);
+		if (r->has_note) {
+			r->has_note = false;
+			item->kind = KMES_ITEM_NOTE;
+			item->note = r->err.text;
+			return 1;
+		}
 		if (rc == 0)
 			rc = fill(r);
 		else if (rc != -EINTR)

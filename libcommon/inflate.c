@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "member.h"
+
 /* So often nothing but empty members or junk, and the caller may look at its signals. */
 #define ROUNDS_MAX 1000
 /* A file that grows says nothing: it is looked at this often. */
@@ -30,7 +32,11 @@ struct kmes_inflate {
 	bool is_file;	/* else reading may have to wait */
 	bool is_broken; /* what was sound has been handed out */
 	bool is_full;	/* the last output was; the stream may hold more of it */
+	bool is_searching;
+	uint64_t base;	/* where the file was when it was handed over */
 	uint64_t pos;	/* bytes read of the file */
+	uint64_t begun; /* where the member begins, or the junk */
+	struct kmes_member_search search;
 	z_stream z;
 	size_t start, len; /* unread input is buf[start..len) */
 	uint8_t buf[128 << 10];
@@ -48,6 +54,9 @@ int kmes_inflate_new(struct kmes_inflate **out, int fd)
 	}
 	in->fd = fd;
 	in->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (in->is_file)
+		in->base = (uint64_t)lseek(fd, 0, SEEK_CUR);
+	in->search.budget = KMES_MEMBER_BUDGET;
 	*out = in;
 	return 0;
 }
@@ -70,7 +79,8 @@ bool kmes_inflate_has_shrunk(const struct kmes_inflate *in)
 {
 	struct stat st;
 
-	return in->is_file && fstat(in->fd, &st) == 0 && (uint64_t)st.st_size < in->pos;
+	return in->is_file && fstat(in->fd, &st) == 0 &&
+	       (uint64_t)st.st_size < in->base + in->pos;
 }
 
 bool kmes_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd)
@@ -128,6 +138,7 @@ static void find_mode(struct kmes_inflate *in)
 {
 	const uint8_t *b = in->buf + in->start;
 
+	in->begun = in->base + in->pos - (in->len - in->start);
 	if (in->len - in->start >= 2 && b[0] == 0x1f && b[1] == 0x8b) {
 		inflateReset(&in->z);
 		in->mode = MODE_MEMBER;
@@ -203,6 +214,43 @@ int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 		return 0;
 	}
 	return -EINTR;
+}
+
+bool kmes_inflate_is_packed(const struct kmes_inflate *in)
+{
+	return in->mode != MODE_START && in->mode != MODE_PLAIN;
+}
+
+bool kmes_inflate_is_junk(const struct kmes_inflate *in)
+{
+	return in->mode == MODE_JUNK;
+}
+
+int kmes_inflate_resume(struct kmes_inflate *in,
+			bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
+			void *arg)
+{
+	int r;
+
+	if (!in->is_file)
+		return 0;
+	in->search.fd = in->fd;
+	in->search.is_start = is_start;
+	in->search.arg = arg;
+	/* Damage may have led us past the beginning of members that are sound. */
+	if (!in->is_searching)
+		in->search.at = in->begun + (in->mode != MODE_JUNK);
+	r = kmes_member_find(&in->search);
+	in->is_searching = r == -EINTR;
+	if (r <= 0)
+		return r;
+	if (lseek(in->fd, (off_t)in->search.at, SEEK_SET) < 0)
+		return -errno;
+	in->pos = in->search.at - in->base;
+	in->start = in->len = 0;
+	in->is_broken = in->is_full = false;
+	in->mode = MODE_BETWEEN;
+	return 1;
 }
 
 int kmes_inflate_is_cut(const struct kmes_inflate *in)

@@ -32,6 +32,20 @@ bool kmes_inflate_can_grow(const struct kmes_inflate *in);
 /* The file is shorter by now than what was read of it. */
 bool kmes_inflate_has_shrunk(const struct kmes_inflate *in);
 
+/*
+ * After -EBADMSG, or behind junk: finds the next sound member whose first bytes satisfy
+ * `is_start` and goes on there: 1; 0: there is none, or the input is a pipe, or grows;
+ * -EINTR: look around and call again; -ENOMEM.
+ */
+int kmes_inflate_resume(struct kmes_inflate *in,
+			bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
+			void *arg);
+
+bool kmes_inflate_is_packed(const struct kmes_inflate *in);
+
+/* Something else than a member stands behind one. */
+bool kmes_inflate_is_junk(const struct kmes_inflate *in);
+
 /* At the end: inside a gzip member, so that something is missing. */
 int kmes_inflate_is_cut(const struct kmes_inflate *in);
 

@@ -125,6 +125,10 @@ static int next_as_it_stands(struct dump_row *row, struct kmes_item *item)
 		}
 		rc = kmes_capture_next(row->capture, item);
 		note_header(row);
+		if (rc > 0 && item->kind == KMES_ITEM_NOTE) {
+			failed(row, item->note);
+			continue;
+		}
 		if (rc > 0 && !is_wanted(row, item)) {
 			passed++;
 			continue;

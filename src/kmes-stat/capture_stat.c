@@ -69,8 +69,12 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 	do {
 		rc = kmes_capture_next(reader, &item);
 		note_slots(cs, &is_open, kmes_capture_info(reader));
-		if (rc > 0 && take_item(cs, &item, cpus) < 0)
+		if (rc > 0 && item.kind == KMES_ITEM_NOTE) {
+			cli_error("%s: %s", name, item.note);
+			cs->is_truncated = true;
+		} else if (rc > 0 && take_item(cs, &item, cpus) < 0) {
 			cli_no_memory();
+		}
 		if (rc == 0)
 			kmes_capture_wait(reader, WAIT_MS, -1);
 	} while (rc >= 0 && !cli_stop_signal());

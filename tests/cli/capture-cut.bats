@@ -169,6 +169,36 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	assert_equal "$output" "$(head -n 2 want)"
 }
 
+@test "capture cut: behind a damaged member reading goes on, and what is missing is counted" {
+	local missing
+
+	rings_start --slots=1 --exempt --capacity=16M
+	yes '{"type":"x","payload":{"fill":"0123456789"}}' | head -n 20000 | kmes-emit -i -
+	kmes-dump -sq -w all.gz
+	kmes-dump -sq >want
+	cp all.gz odd.gz
+	# Its members hold 128 KiB each.
+	(($(stat -c %s odd.gz) > 40000))
+	printf '\377%.0s' {1..64} |
+		dd of=odd.gz bs=1 seek=$(($(stat -c %s odd.gz) / 2)) conv=notrunc status=none
+	run -1 --separate-stderr kmes-dump -q odd.gz
+	printf '%s\n' "${lines[@]}" | grep -Fxf - want >got
+	missing=$((20000 - $(wc -l <got)))
+	((missing > 0 && missing < 2500)) || { echo "$missing are missing"; return 1; }
+	assert_equal "$(head -n 1 got) $(tail -n 1 got)" "$(head -n 1 want) $(tail -n 1 want)"
+	assert_equal "${#stderr_lines[@]}" 2
+	assert_match "${stderr_lines[0]}" '^kmes-dump: odd.gz: .* after byte [0-9]+; goes on with the next sound member$|^kmes-dump: odd.gz: not an event at byte [0-9]+; goes on with the next sound member$'
+	assert_match "${stderr_lines[1]}" '^kmes-dump: odd.gz: [0-9]+ of 20000 events are missing$'
+	run -1 --separate-stderr kmes-stat -j -r odd.gz
+	assert_equal "$(jq .truncated <<<"$output")" true
+	assert_match "$stderr" '^kmes-stat: odd.gz: .*next sound member'
+	# The next one in the row is not concerned; a pipe cannot be gone back in.
+	run -1 --separate-stderr kmes-dump odd.gz all.gz
+	assert_equal "$(tail -n 20000 <<<"$output")" "$(cat want)"
+	run -1 --separate-stderr kmes-dump -q - < <(cat odd.gz)
+	assert_equal "${#stderr_lines[@]}" 1
+}
+
 @test "capture cut: empty members and empty captures in a row are nothing special" {
 	local i
 

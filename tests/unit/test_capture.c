@@ -306,6 +306,153 @@ static void capture_prefixes_give_their_whole_events(void **state)
 	check_prefixes(&packed);
 }
 
+/* ---- damage ---- */
+
+enum { MEMBERS = 6, EACH = 4 };
+
+/* Events in members of EACH; where each member ends. The end record is the last one's. */
+static size_t capture_in_members(uint8_t *buf, size_t size, size_t *ends)
+{
+	struct kmes_capture_writer *w;
+	int i, fd = new_file(&w, &packed);
+	uint64_t seq = 0;
+	size_t len = 0;
+
+	for (i = 0; i < MEMBERS; i++) {
+		while (seq < (uint64_t)(i + 1) * EACH) {
+			seq++;
+			add_event(w, seq, 30 + (uint32_t)seq % 7 * 11);
+		}
+		assert_int_equal(kmes_capture_push(w), 0);
+		while (kmes_capture_safe_events(w) < seq)
+			usleep(100);
+		ends[i] = (size_t)lseek(fd, 0, SEEK_END);
+	}
+	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	len = slurp(fd, buf, size);
+	close(fd);
+	return len;
+}
+
+/* Reads to the end: how it ended, which events came, and how many notes. */
+static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, size_t size)
+{
+	struct kmes_capture_reader *r = open_at(fd, 0, false);
+	struct kmes_item item;
+	int rc;
+
+	memset(came, 0, MEMBERS * EACH + 1);
+	*notes = 0;
+	while ((rc = kmes_capture_next(r, &item)) >= 0) {
+		uint64_t seq;
+
+		if (rc && item.kind == KMES_ITEM_NOTE) {
+			(*notes)++;
+			snprintf(note, size, "%s", item.note);
+			continue;
+		}
+		seq = rc && item.kind == KMES_ITEM_EVENT ? item.event->seq : 0;
+		if (seq < 1 || seq > MEMBERS * EACH ||
+		    !is_event(&item, seq, 30 + (uint32_t)seq % 7 * 11))
+			continue;
+		assert_false(came[seq]); /* none twice */
+		came[seq] = true;
+	}
+	kmes_capture_close(r);
+	return rc;
+}
+
+static void capture_damaged_member_costs_that_member_alone(void **state)
+{
+	static uint8_t buf[8192], damaged[8192];
+	bool came[MEMBERS * EACH + 1];
+	size_t ends[MEMBERS], at, len = capture_in_members(buf, sizeof(buf), ends);
+	unsigned int notes, told = 0;
+	char note[512];
+
+	(void)state;
+	/* The first has the header, without which there is nothing; the last has the end. */
+	for (at = ends[0]; at < ends[MEMBERS - 1]; at++) {
+		uint64_t seq, first = 1;
+		unsigned int missing = 0;
+		int rc, fd;
+
+		while (at >= ends[(first - 1) / EACH])
+			first += EACH;
+		memcpy(damaged, buf, len);
+		damaged[at] ^= 0x55;
+		fd = file_of(damaged, len);
+		rc = read_damaged(fd, came, &notes, note, sizeof(note));
+		for (seq = 1; seq <= MEMBERS * EACH; seq++) {
+			missing += !came[seq];
+			if (!came[seq] && (seq < first || seq >= first + EACH))
+				fail_msg("byte %zu: event %d is not there", at, (int)seq);
+		}
+		/* What is missing is said; and the number, unless one was made up. */
+		if (missing)
+			assert_true(notes || rc == -EBADMSG);
+		if (missing && rc == -ENODATA && notes == 2) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "%u of 24 events are missing",
+				 missing);
+			told += !strcmp(note, text);
+		}
+		close(fd);
+	}
+	assert_true(told > (ends[MEMBERS - 1] - ends[0]) / 2);
+}
+
+static void capture_damage_is_survived_only_where_one_can_go_back(void **state)
+{
+	static uint8_t buf[8192];
+	size_t ends[MEMBERS], len = capture_in_members(buf, sizeof(buf), ends);
+	struct kmes_capture_reader *r;
+	struct kmes_item item;
+	int fds[2], rc, events = 0;
+
+	(void)state;
+	memset(buf + ends[1] + 20, 0xff, 20);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(write(fds[1], buf, len), (ssize_t)len);
+	close(fds[1]);
+	assert_int_equal(kmes_capture_open(&r, fds[0], false), 0);
+	while ((rc = kmes_capture_next(r, &item)) == 1)
+		events++;
+	assert_int_equal(rc, -EBADMSG);
+	assert_true(events >= 2 * EACH && events < 3 * EACH);
+	kmes_capture_close(r);
+}
+
+static void capture_junk_between_members_is_passed_over_and_told(void **state)
+{
+	static uint8_t buf[8192], junk[3 << 20];
+	size_t ends[MEMBERS], len = capture_in_members(buf, sizeof(buf), ends);
+	bool came[MEMBERS * EACH + 1];
+	unsigned int notes, seq;
+	char note[512];
+	int fd = memfd_create("junk", MFD_CLOEXEC);
+
+	(void)state;
+	/* Among it what looks like the beginning of a member. */
+	memcpy(junk + 1000, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+	memcpy(junk + 65534, "\x1f\x8b\x08\0\0\0\0\0\0\3junk", 14);
+	assert_int_equal(write(fd, buf, ends[2]), (ssize_t)ends[2]);
+	assert_int_equal(write(fd, junk, sizeof(junk)), sizeof(junk));
+	assert_int_equal(write(fd, buf + ends[2], len - ends[2]),
+			 (ssize_t)(len - ends[2]));
+	assert_int_equal(read_damaged(fd, came, &notes, note, sizeof(note)), -ENODATA);
+	assert_int_equal(notes, 1);
+	assert_non_null(strstr(note, "goes on with the next sound member"));
+	for (seq = 1; seq <= MEMBERS * EACH; seq++)
+		assert_true(came[seq]);
+	/* Behind the last one it is what it was: odd. */
+	assert_int_equal(write(fd, junk, sizeof(junk)), sizeof(junk));
+	assert_int_equal(read_damaged(fd, came, &notes, note, sizeof(note)), -ENODATA);
+	assert_int_equal(notes, 1);
+	close(fd);
+}
+
 static void grow(const struct kmes_capture_options *options)
 {
 	uint8_t buf[4096];
@@ -519,6 +666,9 @@ int main(void)
 		cmocka_unit_test(capture_packed_by_threads_keeps_the_order),
 		cmocka_unit_test(capture_header_within_begins_a_new_count),
 		cmocka_unit_test(capture_prefixes_give_their_whole_events),
+		cmocka_unit_test(capture_damaged_member_costs_that_member_alone),
+		cmocka_unit_test(capture_damage_is_survived_only_where_one_can_go_back),
+		cmocka_unit_test(capture_junk_between_members_is_passed_over_and_told),
 		cmocka_unit_test(capture_followed_grows_byte_by_byte),
 		cmocka_unit_test(capture_from_a_pipe_never_waits),
 		cmocka_unit_test(capture_of_nothing_lets_the_caller_look_around),

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* member.c - looks for gzip members behind damage, and tries what looks like one. */
+#define ZLIB_CONST
+#include "member.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define PIECE (64u << 10)
+/* So much is looked through at a time. */
+#define PIECES_MAX 256
+/* Magic, method, flags: what is fixed of a member's header. */
+#define FIXED 4
+
+/* The first place in a piece where a member may begin, or `len`. */
+static size_t find_magic(const uint8_t *piece, size_t len)
+{
+	const uint8_t *at = piece, *end = piece + len;
+
+	while (end - at >= FIXED &&
+	       (at = memchr(at, 0x1f, (size_t)(end - at) - FIXED + 1))) {
+		/* deflate, and no flag that nobody knows */
+		if (at[1] == 0x8b && at[2] == 8 && !(at[3] & 0xe0))
+			return (size_t)(at - piece);
+		at++;
+	}
+	return len;
+}
+
+struct trial {
+	z_stream z;
+	uint8_t in[PIECE], out[PIECE];
+	uint8_t head[KMES_MEMBER_HEAD];
+	size_t head_len;
+	uint64_t unpacked;
+};
+
+static void keep_head(struct trial *t, size_t n)
+{
+	size_t room = sizeof(t->head) - t->head_len;
+
+	if (n > room)
+		n = room;
+	memcpy(t->head + t->head_len, t->out, n);
+	t->head_len += n;
+}
+
+/* Unpacks the input at hand: 1 the member's end, 0 more is needed, -1 it is none. */
+static int unpack_some(struct trial *t, struct kmes_member_search *search)
+{
+	int r;
+
+	do {
+		t->z.next_out = t->out;
+		t->z.avail_out = sizeof(t->out);
+		r = inflate(&t->z, Z_NO_FLUSH);
+		t->unpacked += sizeof(t->out) - t->z.avail_out;
+		if (t->head_len < sizeof(t->head)) {
+			keep_head(t, sizeof(t->out) - t->z.avail_out);
+			if (t->head_len == sizeof(t->head) &&
+			    !search->is_start(search->arg, t->head, t->head_len))
+				return -1;
+		}
+		if (r == Z_STREAM_END)
+			return 1;
+		if ((r != Z_OK && r != Z_BUF_ERROR) || t->unpacked > search->budget)
+			return -1;
+	} while (!t->z.avail_out);
+	return 0;
+}
+
+/* Whether a sound member that begins as it should stands at `at`. */
+static bool is_member(struct trial *t, struct kmes_member_search *search, uint64_t at)
+{
+	int r = 0;
+
+	t->head_len = 0;
+	t->unpacked = 0;
+	inflateReset(&t->z);
+	while (r == 0) {
+		ssize_t n = pread(search->fd, t->in, sizeof(t->in), (off_t)at);
+
+		/* Cut there: what stands before is as sound as it can be. */
+		if (n <= 0)
+			break;
+		at += (uint64_t)n;
+		t->z.next_in = t->in;
+		t->z.avail_in = (uInt)n;
+		r = unpack_some(t, search);
+	}
+	if (r >= 0 && search->is_start(search->arg, t->head, t->head_len))
+		return true;
+	search->budget -= t->unpacked < search->budget ? t->unpacked : search->budget;
+	return false;
+}
+
+static int look_through(struct kmes_member_search *search, struct trial *t)
+{
+	static const unsigned int overlap = FIXED - 1;
+	uint8_t piece[PIECE];
+	unsigned int i;
+
+	for (i = 0; i < PIECES_MAX; i++) {
+		ssize_t n = pread(search->fd, piece, sizeof(piece), (off_t)search->at);
+		size_t found;
+
+		if (n < FIXED || !search->budget)
+			return 0;
+		found = find_magic(piece, (size_t)n);
+		if (found == (size_t)n) {
+			search->at += (size_t)n - overlap;
+			continue;
+		}
+		search->at += found;
+		if (is_member(t, search, search->at))
+			return 1;
+		search->at++;
+	}
+	return -EINTR;
+}
+
+int kmes_member_find(struct kmes_member_search *search)
+{
+	struct trial *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t || inflateInit2(&t->z, 15 + 16) != Z_OK) {
+		free(t);
+		return -ENOMEM;
+	}
+	r = look_through(search, t);
+	inflateEnd(&t->z);
+	free(t);
+	return r;
+}
