@@ -36,14 +36,25 @@ DEFINE_STATIC_CALL(kmes_sc_futex, no_futex);
 DEFINE_STATIC_CALL(kmes_sc_mm_alloc, no_mm_alloc);
 DEFINE_STATIC_CALL(kmes_sc_pidfd_get_pid, no_pidfd_get_pid);
 
+/* A system call's own function takes its arguments from registers. */
 #if defined(CONFIG_X86_64)
 #define FUTEX_SYSCALL "__x64_sys_futex"
-#define SET_ARGUMENTS(regs, a, b, c)                                                     \
-	((regs)->di = (a), (regs)->si = (b), (regs)->dx = (c))
+static void set_arguments(struct pt_regs *regs, unsigned long a, unsigned long b,
+			  unsigned long c)
+{
+	regs->di = a;
+	regs->si = b;
+	regs->dx = c;
+}
 #elif defined(CONFIG_ARM64)
 #define FUTEX_SYSCALL "__arm64_sys_futex"
-#define SET_ARGUMENTS(regs, a, b, c)                                                     \
-	((regs)->regs[0] = (a), (regs)->regs[1] = (b), (regs)->regs[2] = (c))
+static void set_arguments(struct pt_regs *regs, unsigned long a, unsigned long b,
+			  unsigned long c)
+{
+	regs->regs[0] = a;
+	regs->regs[1] = b;
+	regs->regs[2] = c;
+}
 #else
 #error "how this architecture names its system calls is not known here"
 #endif
@@ -104,7 +115,7 @@ int kmes_futex_wake_all(unsigned long address)
 {
 	struct pt_regs regs = {};
 
-	SET_ARGUMENTS(&regs, address, FUTEX_WAKE, INT_MAX);
+	set_arguments(&regs, address, FUTEX_WAKE, INT_MAX);
 	return static_call(kmes_sc_futex)(&regs);
 }
 
