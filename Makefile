@@ -285,7 +285,7 @@ vm-programs: $(call progs,vm) $(COMPAT) $(BARE)
 # What `make help` says of a target stands behind its #: below.
 help: #: this list
 	@echo "make [V=1] [CC=...] [CFLAGS=...] [SAN=address|thread] [TARGET]"
-	@sed -n 's/^\([a-z-]*\):.*#: \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*#: \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 # Checks. Each makes what it runs; tests/run sums up the TAP of all its programs.
 RUN  := tests/run
@@ -343,6 +343,9 @@ check-model: #: the protocol's memory order and wake-ups, as models
 
 check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, debug
 	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) $(RUN) vm
+
+check-arm64: #: built for 64-bit ARM, the unit tests in an emulator
+	tests/arm64
 
 check-bare: #: the demo and the check in a fresh Debian 12 (root, debootstrap)
 	tests/bare demo check
@@ -404,7 +407,8 @@ clean: #: remove build/
 	rm -rf build
 
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
-	check-stress check-model check-vm check-bare requirements lint format bench install uninstall \
+	check-stress check-model check-vm check-arm64 check-bare requirements lint format \
+	bench install uninstall \
 	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

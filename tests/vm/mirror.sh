@@ -15,9 +15,17 @@ SECURITY=${DEBIAN_SECURITY:-$(mirror_of bookworm-security)}
 # A mirror keeps the security updates beside the rest.
 SECURITY=${SECURITY:-$MIRROR-security}
 
+# Whose packages; other machines' are kept apart.
+ARCH=${ARCH:-amd64}
+
+mirror_dir() {
+	[ "$ARCH" = amd64 ] && echo "$VM/apt/$1" || echo "$VM/apt/$1-$ARCH"
+}
+
 # mirror_apt SUITE TOOL ARGS...: apt-get or apt-cache in SUITE's world.
 mirror_apt() {
-	local dir=$VM/apt/$1 tool=$2
+	local dir tool=$2
+	dir=$(mirror_dir "$1")
 	shift 2
 	"$tool" -q -c "$dir/apt.conf" "$@"
 }
@@ -25,12 +33,13 @@ mirror_apt() {
 # mirror_status SUITE: what counts as installed. For the host's own suite that is the host (less the
 # emulator, which always gets unpacked), for another one nothing.
 mirror_status() {
-	[ "$1" = bookworm ] && [ -r /var/lib/dpkg/status ] || return 0
+	[ "$1-$ARCH" = bookworm-amd64 ] && [ -r /var/lib/dpkg/status ] || return 0
 	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios)/' /var/lib/dpkg/status
 }
 
 mirror_init() {
-	local suite=$1 dir=$VM/apt/$1 key=/usr/share/keyrings/debian-archive-keyring.gpg s
+	local suite=$1 dir key=/usr/share/keyrings/debian-archive-keyring.gpg s
+	dir=$(mirror_dir "$suite")
 	[ -e "$dir/ready" ] && return
 	[ -n "$MIRROR" ] || die "apt has no source for bookworm: name one in DEBIAN_MIRROR"
 	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
@@ -47,8 +56,8 @@ mirror_init() {
 		Dir::Etc::sourceparts "/dev/null";
 		Dir::Etc::preferences "/dev/null";
 		Dir::Etc::preferencesparts "/dev/null";
-		APT::Architecture "amd64";
-		APT::Architectures { "amd64"; };
+		APT::Architecture "$ARCH";
+		APT::Architectures { "$ARCH"; };
 		APT::Sandbox::User "";
 		APT::Get::Assume-Yes "true";
 		APT::Install-Recommends "false";
@@ -86,7 +95,7 @@ mirror_unpack() {
 		fi
 	) >"$dest.log" 2>&1 || {
 		cat "$dest.log" >&2
-		rm -f "$VM/apt/$suite/ready" # the lists may be stale: read them anew at the next call
+		rm -f "$(mirror_dir "$suite")/ready" # the lists may be stale: read them anew at the next call
 		die "cannot fetch from $suite: $*"
 	}
 	for deb in "$tmp"/*.deb; do
