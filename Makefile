@@ -360,6 +360,7 @@ format: #: lay out all C files by .clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 bench: all bench-programs #: speed, beside that of peers
+	-@tests/deps bench
 	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; $$p; done
 
 # Installing.

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * bench_tracefs.c - trace records to text, a second of one core: kmes-dump beside
- * trace_pipe, perf script and trace-cmd report.
+ * bench_tracefs.c - trace records to text, a second: kmes-dump beside trace_pipe,
+ * trace-cmd report and perf script.
  *
- * A program makes system calls on one CPU while the reader is stopped, then the events
- * are switched off and the reader goes on; its CPU time until the buffer is empty counts,
- * so that other load on the machine disturbs little. All read the same kind of record,
- * in turn; of a few rounds the best is shown.
+ * A program makes system calls on one CPU, whose sys_enter records stay in a buffer or a
+ * file; only then the reader, on one other CPU, makes text of them, into /dev/null. So
+ * nobody waits for records, and CPU and wall time tell nearly the same. All are measured
+ * in turn, a few rounds long; the best round of each is shown. What reads a file is given
+ * more records, so that its start counts for little.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,49 +25,84 @@
 #include <unistd.h>
 
 #define TRACING "/sys/kernel/tracing"
-#define CALLS 50000 /* fit into the 4 MiB of a buffer */
+#define ENABLE "events/raw_syscalls/sys_enter/enable"
+#define LOAD_CPU 0
+#define CALLS 50000	  /* fit into the 4 MiB of kmes-dump's buffer */
+#define FILE_CALLS 200000 /* and these into OWN_KB */
+#define OWN_KB "20480"
 #define ROUNDS 5
 #define PATH_SIZE 256
 
-static char own[PATH_SIZE]; /* trace_pipe's instance */
+struct speed {
+	double cpu, wall; /* records a second */
+	char why_not[128];
+};
 
-static uint64_t clock_ns(clockid_t clock)
+static char own[PATH_SIZE];    /* an instance for the peers */
+static char folder[PATH_SIZE]; /* for their files */
+static char self[PATH_SIZE], dump_program[PATH_SIZE];
+static int reader_cpu;
+
+/* ---- helpers ---- */
+
+static double now(clockid_t clock)
 {
 	struct timespec ts;
 
 	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void nap_ms(long ms)
+static void nap_us(long us)
 {
-	struct timespec ts = { .tv_nsec = ms * 1000000 };
+	struct timespec ts = { .tv_nsec = us * 1000 };
 
 	nanosleep(&ts, NULL);
 }
 
-static void put(const char *folder, const char *name, const char *text)
+static void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void clean_up(void)
+{
+	char command[2 * PATH_SIZE];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	if (*folder && system(command))
+		perror(folder);
+	if (*own)
+		rmdir(own);
+}
+
+static void put(const char *instance, const char *name, const char *text)
 {
 	char path[2 * PATH_SIZE];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/%s", instance, name);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
 		fprintf(stderr, "bench_tracefs: %s: %s\n", path, strerror(errno));
+		clean_up();
 		exit(1);
 	}
 	close(fd);
 }
 
-/* Records in the buffer of CPU 0. */
-static double entries(const char *folder)
+/* Records in the buffer of the load's CPU. */
+static double entries(const char *instance)
 {
 	char path[2 * PATH_SIZE];
 	unsigned long n = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/stats", folder);
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", instance, LOAD_CPU);
 	f = fopen(path, "r");
 	if (!f || fscanf(f, "entries: %lu", &n) != 1)
 		n = 0;
@@ -74,36 +111,81 @@ static double entries(const char *folder)
 	return (double)n;
 }
 
-static void make_calls(void)
+static int make_calls(int calls)
+{
+	run_on(LOAD_CPU);
+	while (calls--)
+		getppid();
+	return 0;
+}
+
+/* The load in an instance, and nothing behind it; how many records it left. */
+static double load(const char *instance, int calls)
 {
 	pid_t pid = fork();
 
-	if (pid == 0) {
-		cpu_set_t set;
-		int i;
-
-		CPU_ZERO(&set);
-		CPU_SET(0, &set);
-		sched_setaffinity(0, sizeof(set), &set);
-		for (i = 0; i < CALLS; i++)
-			getppid();
-		_exit(0);
-	}
+	if (pid == 0)
+		_exit(make_calls(calls));
 	waitpid(pid, NULL, 0);
+	put(instance, ENABLE, "0");
+	return entries(instance);
 }
 
-static void say(const char *name, double best)
+static void keep_best(struct speed *best, double records, double cpu, double wall)
 {
-	if (best > 0)
-		printf("%-24s %7.2f million/s\n", name, best / 1e6);
-	else
-		printf("%-24s not measured\n", name);
+	if (records > 0 && records / cpu > best->cpu)
+		best->cpu = records / cpu;
+	if (records > 0 && records / wall > best->wall)
+		best->wall = records / wall;
+}
+
+static void set_why(struct speed *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(s->why_not, sizeof(s->why_not), format, args);
+	va_end(args);
+}
+
+/* Runs a command of the shell on the reader's CPU: 0, or what went wrong. */
+static int run_command(double *cpu, double *wall, const char *format, ...)
+{
+	char command[4 * PATH_SIZE];
+	struct rusage ru;
+	va_list args;
+	int status;
+	pid_t pid;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	*wall = now(CLOCK_MONOTONIC);
+	pid = fork();
+	if (pid == 0) {
+		run_on(reader_cpu);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	if (wait4(pid, &status, 0, &ru) < 0)
+		return -1;
+	*wall = now(CLOCK_MONOTONIC) - *wall;
+	*cpu = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
+	       (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+	return status;
+}
+
+static int is_installed(const char *program)
+{
+	double cpu, wall;
+
+	return run_command(&cpu, &wall, "command -v %s >/dev/null", program) == 0;
 }
 
 /* ---- kmes-dump ---- */
 
 /* The instance of a kmes-dump that reads by now; false: not yet. */
-static int find_instance(pid_t pid, char *folder)
+static int find_instance(pid_t pid, char *instance)
 {
 	char command[2 * PATH_SIZE];
 	FILE *f;
@@ -114,164 +196,248 @@ static int find_instance(pid_t pid, char *folder)
 		 "/instances/kmes-%d-*",
 		 (int)pid, (int)pid);
 	f = popen(command, "r");
-	found = f && fscanf(f, "%255s", folder) == 1;
+	found = f && fscanf(f, "%255s", instance) == 1;
 	if (f)
 		pclose(f);
 	return found;
 }
 
-static double run_dump(const char *program)
+/* Lets a stopped kmes-dump go on until its buffer is empty. */
+static void drain_dump(pid_t pid, const char *instance, double records,
+		       struct speed *best)
 {
-	char folder[PATH_SIZE];
-	uint64_t before;
-	double records;
+	double cpu, wall, deadline;
 	clockid_t clock;
+
+	clock_getcpuclockid(pid, &clock);
+	cpu = now(clock);
+	wall = now(CLOCK_MONOTONIC);
+	deadline = wall + 10;
+	kill(pid, SIGCONT);
+	while (entries(instance) > 0 && now(CLOCK_MONOTONIC) < deadline)
+		nap_us(200);
+	wall = now(CLOCK_MONOTONIC) - wall;
+	nap_us(50000); /* what was read is printed */
+	cpu = now(clock) - cpu;
+	if (entries(instance) > 0)
+		set_why(best, "did not come to the end");
+	else
+		keep_best(best, records, cpu, wall);
+}
+
+static void run_dump(struct speed *best)
+{
+	char instance[PATH_SIZE], cpu_option[32];
 	int i, found = 0;
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		run_on(reader_cpu);
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-		execl(program, program, "-q", "-c0", "-S",
+		snprintf(cpu_option, sizeof(cpu_option), "-c%d", LOAD_CPU);
+		execl(dump_program, dump_program, "-q", cpu_option, "-S",
 		      "tracefs:raw_syscalls/sys_enter", (char *)NULL);
 		_exit(127);
 	}
 	for (i = 0; i < 500 && !found; i++) {
-		nap_ms(10);
-		found = find_instance(pid, folder);
+		nap_us(10000);
+		found = find_instance(pid, instance);
 	}
-	if (!found) {
-		kill(pid, SIGTERM);
-		waitpid(pid, NULL, 0);
-		return 0;
+	if (found) {
+		kill(pid, SIGSTOP);
+		nap_us(20000);
+		drain_dump(pid, instance, load(instance, CALLS), best);
+	} else {
+		set_why(best, "%s does not start", dump_program);
 	}
-	kill(pid, SIGSTOP);
-	nap_ms(20);
-	make_calls();
-	put(folder, "events/raw_syscalls/sys_enter/enable", "0");
-	records = entries(folder);
-	clock_getcpuclockid(pid, &clock);
-	before = clock_ns(clock);
-	kill(pid, SIGCONT);
-	for (i = 0; i < 1000 && entries(folder) > 0; i++)
-		nap_ms(10);
-	nap_ms(50); /* what was read is printed */
-	before = clock_ns(clock) - before;
 	kill(pid, SIGTERM);
 	waitpid(pid, NULL, 0);
-	return records * 1e9 / (double)before;
 }
 
 /* ---- peers ---- */
 
-static double run_trace_pipe(void)
+static double fill_own(int calls)
+{
+	put(own, "trace", "");
+	put(own, ENABLE, "1");
+	return load(own, calls);
+}
+
+static int open_own(const char *name)
+{
+	char path[2 * PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/%s", own, LOAD_CPU, name);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void run_trace_pipe(struct speed *best)
 {
 	static char text[1 << 16];
-	char path[2 * PATH_SIZE];
-	uint64_t before;
-	double records;
-	int fd;
+	double cpu, wall, records = fill_own(CALLS);
+	int fd = open_own("trace_pipe");
 
-	put(own, "trace", "");
-	put(own, "events/raw_syscalls/sys_enter/enable", "1");
-	make_calls();
-	put(own, "events/raw_syscalls/sys_enter/enable", "0");
-	records = entries(own);
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_pipe", own);
-	fd = open(path, O_RDONLY | O_NONBLOCK);
-	if (fd < 0)
-		return 0;
-	before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (fd < 0) {
+		set_why(best, "%s", strerror(errno));
+		return;
+	}
+	run_on(reader_cpu);
+	cpu = now(CLOCK_THREAD_CPUTIME_ID);
+	wall = now(CLOCK_MONOTONIC);
 	while (read(fd, text, sizeof(text)) > 0)
 		;
-	before = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+	keep_best(best, records, now(CLOCK_THREAD_CPUTIME_ID) - cpu,
+		  now(CLOCK_MONOTONIC) - wall);
+	run_on(LOAD_CPU);
 	close(fd);
-	return records * 1e9 / (double)before;
 }
 
-static double child_seconds(void)
+/* The records as the kernel has them, into a file. */
+static void save_raw(const char *name)
 {
-	struct rusage ru;
+	char path[2 * PATH_SIZE], page[65536];
+	ssize_t n;
+	int to, fd = open_own("trace_pipe_raw");
 
-	getrusage(RUSAGE_CHILDREN, &ru);
-	return (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
-	       (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	while (fd >= 0 && to >= 0 && (n = read(fd, page, sizeof(page))) > 0)
+		if (write(to, page, (size_t)n) != n)
+			break;
+	close(to);
+	close(fd);
 }
 
-/* Records with one command, prints with another: 0 where that is not installed. */
-static double run_recorded(const char *record, const char *print, const char *count)
+/*
+ * `trace-cmd record` wants to write to more of the kernel than some machines let it;
+ * `restore` makes the same file of records that are there.
+ */
+static void run_trace_cmd(struct speed *best)
 {
-	unsigned long records = 0;
-	double seconds;
+	double cpu, wall, records;
+
+	if (!is_installed("trace-cmd")) {
+		set_why(best, "not installed (Debian: trace-cmd)");
+		return;
+	}
+	records = fill_own(FILE_CALLS);
+	save_raw("raw");
+	if (run_command(&cpu, &wall,
+			"cd %s && rm -f head trace && trace-cmd restore -c -o head && "
+			"trace-cmd restore -i head -o trace raw >/dev/null 2>&1",
+			folder))
+		set_why(best, "trace-cmd restore failed");
+	else if (run_command(&cpu, &wall,
+			     "exec trace-cmd report -q -i %s/trace >/dev/null", folder))
+		set_why(best, "trace-cmd report failed");
+	else
+		keep_best(best, records, cpu, wall);
+}
+
+static double count_lines(const char *command)
+{
+	char path[2 * PATH_SIZE], counted[4 * PATH_SIZE];
+	unsigned long lines = 0;
+	double cpu, wall;
 	FILE *f;
 
-	if (system(record))
+	snprintf(path, sizeof(path), "%s/count", folder);
+	if (run_command(&cpu, &wall, "%s | wc -l >%s", command, path))
 		return 0;
-	f = popen(count, "r");
-	if (!f || fscanf(f, "%lu", &records) != 1)
-		records = 0;
+	f = fopen(path, "r");
+	if (!f || !fgets(counted, sizeof(counted), f) ||
+	    sscanf(counted, "%lu", &lines) != 1)
+		lines = 0;
 	if (f)
-		pclose(f);
-	seconds = child_seconds();
-	if (!records || system(print))
-		return 0;
-	return (double)records / (child_seconds() - seconds);
+		fclose(f);
+	return (double)lines;
 }
 
-#define DD "dd if=/dev/zero of=/dev/null bs=1 count=25000 status=none"
-#define DATA "/tmp/kmes-bench-trace.data"
-
-static double run_perf(void)
+static void run_perf(struct speed *best)
 {
-	return run_recorded("perf record -q -o " DATA " -e raw_syscalls:sys_enter " DD
-			    " >/dev/null 2>&1",
-			    "perf script -i " DATA " >/dev/null 2>&1",
-			    "perf script -i " DATA " 2>/dev/null | wc -l");
+	char print[2 * PATH_SIZE];
+	double cpu, wall, records;
+
+	if (!is_installed("perf")) {
+		set_why(best, "not installed (Debian: linux-perf)");
+		return;
+	}
+	snprintf(print, sizeof(print), "perf script -i %s/perf 2>/dev/null", folder);
+	if (run_command(&cpu, &wall,
+			"perf record -q -m 4096 -o %s/perf -e raw_syscalls:sys_enter "
+			"%s --calls %d >/dev/null 2>&1",
+			folder, self, FILE_CALLS)) {
+		set_why(best, "perf record failed");
+		return;
+	}
+	records = count_lines(print);
+	if (run_command(&cpu, &wall, "exec %s >/dev/null", print))
+		set_why(best, "perf script failed");
+	else
+		keep_best(best, records, cpu, wall);
 }
 
-static double run_trace_cmd(void)
+/* ---- results ---- */
+
+static void say(const char *name, const struct speed *s)
 {
-	return run_recorded("trace-cmd record -q -o " DATA
-			    " -e raw_syscalls:sys_enter " DD " >/dev/null 2>&1",
-			    "trace-cmd report -q -i " DATA " >/dev/null 2>&1",
-			    "trace-cmd report -q -i " DATA " 2>/dev/null | wc -l");
+	if (s->cpu > 0)
+		printf("%-24s %7.2f %7.2f million/s\n", name, s->cpu / 1e6,
+		       s->wall / 1e6);
+	else
+		printf("%-24s not measured: %s\n", name, s->why_not);
 }
 
-static void keep_best(double *best, double now)
+int main(int argc, char **argv)
 {
-	if (now > *best)
-		*best = now;
-}
-
-int main(void)
-{
+	static const struct {
+		const char *name;
+		void (*run)(struct speed *best);
+	} readers[] = {
+		{ "kmes-dump", run_dump },
+		{ "trace_pipe", run_trace_pipe },
+		{ "trace-cmd report", run_trace_cmd },
+		{ "perf script", run_perf },
+	};
+	enum { COUNT = sizeof(readers) / sizeof(readers[0]) };
+	struct speed best[COUNT] = { 0 }, peer = { 0 };
 	const char *bin = getenv("KMES_BIN");
-	double dump = 0, pipe = 0, perf = 0, trace_cmd = 0, peer;
-	char program[PATH_SIZE];
-	int i;
+	int i, k;
 
-	snprintf(program, sizeof(program), "%s/kmes-dump", bin ? bin : "build/bin");
+	if (argc == 3 && !strcmp(argv[1], "--calls"))
+		return make_calls(atoi(argv[2]));
+	snprintf(self, sizeof(self), "%s", argv[0]);
+	snprintf(dump_program, sizeof(dump_program), "%s/kmes-dump",
+		 bin ? bin : "build/bin");
 	snprintf(own, sizeof(own), TRACING "/instances/kmes-bench-%d", (int)getpid());
 	if (mkdir(own, 0700) < 0) {
 		printf("skipped: %s: %s\n", own, strerror(errno));
 		return 0;
 	}
-	put(own, "buffer_size_kb", "4096");
-	for (i = 0; i < ROUNDS; i++) {
-		keep_best(&dump, run_dump(program));
-		keep_best(&pipe, run_trace_pipe());
-		keep_best(&perf, run_perf());
-		keep_best(&trace_cmd, run_trace_cmd());
+	strcpy(folder, "/tmp/kmes-bench.XXXXXX");
+	if (!mkdtemp(folder))
+		*folder = '\0';
+	put(own, "buffer_size_kb", OWN_KB);
+	put(own, "trace_clock", "mono");
+	reader_cpu = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	run_on(LOAD_CPU);
+	for (i = 0; i < ROUNDS; i++)
+		for (k = 0; k < COUNT; k++)
+			readers[k].run(&best[k]);
+	clean_up();
+
+	printf("raw_syscalls/sys_enter to text by one process on one CPU, best of %d: "
+	       "records a second\n%-24s %7s %7s\n",
+	       ROUNDS, "", "CPU", "wall");
+	for (k = 0; k < COUNT; k++) {
+		say(readers[k].name, &best[k]);
+		if (k && best[k].cpu > peer.cpu)
+			peer.cpu = best[k].cpu;
+		if (k && best[k].wall > peer.wall)
+			peer.wall = best[k].wall;
 	}
-	unlink(DATA);
-	rmdir(own);
-	say("kmes-dump", dump);
-	say("trace_pipe", pipe);
-	say("perf script", perf);
-	say("trace-cmd report", trace_cmd);
-	peer = pipe > perf ? pipe : perf;
-	if (trace_cmd > peer)
-		peer = trace_cmd;
-	if (peer > 0)
-		printf("%-24s %7.2f\n", "times the fastest", dump / peer);
+	if (peer.cpu > 0)
+		printf("%-24s %7.2f %7.2f\n", "times the fastest", best[0].cpu / peer.cpu,
+		       best[0].wall / peer.wall);
 	return 0;
 }
