@@ -194,6 +194,9 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	uint64_t count = 0;
 	int r;
 
+	/* Only of the first one something may have been read before our time. */
+	if (t->begun || t->id != t->meta->reader.id)
+		t->pass_off = 0;
 	memcpy(t->page, from, KMES_SUBBUF_HEADER);
 	r = kmes_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
 	t->id = t->meta->reader.id;
@@ -246,6 +249,25 @@ static void count_unwalked(struct trace_ring *t)
 	t->walked = t->taken;
 }
 
+/*
+ * Somebody may empty the buffer under us ("echo >trace"): its counts begin at 0 again, and
+ * how many records went with it nobody knows.
+ */
+static void look_for_clear(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+
+	if (t->meta->read >= t->taken && t->meta->overrun >= t->loss.told)
+		return;
+	kmes_error_set(&ring->err, 0,
+		       "cpu%u: somebody cleared the trace buffer; what was in it is gone",
+		       ring->cpu);
+	ring->has_note = true;
+	t->loss.told = 0;
+	t->walked = 0;
+	t->begun = false;
+}
+
 /* Moves the reader: 1: records are there; 0: none; or -errno. */
 static int advance(struct kmes_ring *ring)
 {
@@ -261,6 +283,7 @@ static int advance(struct kmes_ring *ring)
 					      "cpu%u: cannot read the trace buffer: %s",
 					      ring->cpu, strerror(-r));
 	}
+	look_for_clear(ring);
 	t->taken = t->meta->read;
 	r = take_records(ring);
 	if (r < 0) {
@@ -329,7 +352,6 @@ static void convert(struct kmes_ring *ring)
 			return;
 		t->has_rec = false;
 	}
-	t->pass_off = 0;
 	if (r < 0) {
 		note(ring, "no record");
 		count_unwalked(t);
