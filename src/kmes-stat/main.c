@@ -273,6 +273,7 @@ static int run_trace(const struct stat_opts *opts, struct cli *cli)
 		r = trace_stat_take(&s, NULL, &err);
 	if (r == 0)
 		cli_check_cpus(cli, trace_stat_has_cpu, &s);
+	trace_stat_restart(&s);
 	cli_out_stdout(&out);
 	if (r == 0)
 		r = run_beats(opts, &s, cli, &out, &err);

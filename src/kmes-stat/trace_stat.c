@@ -33,17 +33,24 @@ int trace_stat_open(struct trace_stat *s, struct kmes_error *err)
 	return kmes_trace_root(s->root, err);
 }
 
-static void clear(struct trace_stat *s)
+static void free_rows(struct trace_stat_row *rows, size_t count)
 {
-	while (s->count)
-		free(s->rows[--s->count].buffer);
+	while (count)
+		free(rows[--count].buffer);
+	free(rows);
 }
 
 void trace_stat_close(struct trace_stat *s)
 {
-	clear(s);
-	free(s->rows);
-	s->rows = NULL;
+	free_rows(s->rows, s->count);
+	free_rows(s->before, s->before_count);
+	s->rows = s->before = NULL;
+	s->count = s->before_count = 0;
+}
+
+void trace_stat_restart(struct trace_stat *s)
+{
+	s->mono_ns = 0;
 }
 
 /* ---- reading ---- */
@@ -186,18 +193,88 @@ static int read_instances(struct trace_stat *s, const struct kmes_cpus *cpus)
 	return r;
 }
 
+/* ---- rates ---- */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* What was the last sample becomes the one before. */
+static void begin_sample(struct trace_stat *s)
+{
+	uint64_t mono_ns = clock_ns(CLOCK_MONOTONIC);
+
+	free_rows(s->before, s->before_count);
+	s->before = s->rows;
+	s->before_count = s->count;
+	s->rows = NULL;
+	s->count = s->room = 0;
+	s->interval_ns = s->mono_ns ? mono_ns - s->mono_ns : 0;
+	s->mono_ns = mono_ns;
+	s->time_ns = clock_ns(CLOCK_REALTIME);
+}
+
+/* The row that was there before; both are in the order of buffers and CPUs. */
+static const struct trace_stat_row *find_before(const struct trace_stat *s, size_t *from,
+						const struct trace_stat_row *row)
+{
+	size_t i;
+
+	for (i = *from; i < s->before_count; i++)
+		if (s->before[i].cpu == row->cpu &&
+		    !strcmp(s->before[i].buffer, row->buffer)) {
+			*from = i + 1;
+			return &s->before[i];
+		}
+	return NULL;
+}
+
+static struct stat_rate rate_of(uint64_t before, uint64_t now, uint64_t interval_ns)
+{
+	struct stat_rate rate = { 0 };
+
+	/* A buffer that was cleared counts from 0 again. */
+	rate.known = interval_ns && now >= before;
+	if (rate.known)
+		rate.per_second = (double)(now - before) * 1e9 / (double)interval_ns;
+	return rate;
+}
+
+static uint64_t written(const struct trace_stat_row *row)
+{
+	return row->entries + row->overrun + row->read;
+}
+
+static void set_rates(struct trace_stat *s)
+{
+	size_t i, from = 0;
+
+	for (i = 0; i < s->count; i++) {
+		struct trace_stat_row *row = &s->rows[i];
+		const struct trace_stat_row *before = find_before(s, &from, row);
+
+		if (!before)
+			continue;
+		row->events_rate = rate_of(written(before), written(row), s->interval_ns);
+		row->lost_rate = rate_of(before->overrun, row->overrun, s->interval_ns);
+	}
+}
+
 int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
 		    struct kmes_error *err)
 {
-	struct timespec now;
 	int r;
 
-	clear(s);
-	clock_gettime(CLOCK_REALTIME, &now);
-	s->time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	begin_sample(s);
 	r = read_buffer(s, s->root, "/", cpus);
 	if (r == 0)
 		r = read_instances(s, cpus);
+	if (r == 0)
+		set_rates(s);
 	if (r < 0)
 		return kmes_error_set(err, r, "tracefs: %s: %s%s", s->root, strerror(-r),
 				      r == -EACCES ? " (needs root)" : "");
@@ -217,23 +294,42 @@ bool trace_stat_has_cpu(void *arg, uint16_t cpu)
 
 /* ---- printing ---- */
 
+static const char *rate_text(char *text, size_t size, struct stat_rate rate)
+{
+	if (rate.known)
+		snprintf(text, size, "%.0f", rate.per_second);
+	else
+		snprintf(text, size, "-");
+	return text;
+}
+
 void trace_stat_print(struct cli_out *out, const struct trace_stat *s)
 {
 	size_t i;
 
-	stat_say(out, "%-28s %4s %12s %12s %12s %8s %7s\n", "BUFFER", "CPU", "ENTRIES",
-		 "OVERRUN", "READ", "SUBBUFS", "SIZE");
+	stat_say(out, "%-28s %4s %12s %12s %12s %10s %10s %8s %7s\n", "BUFFER", "CPU",
+		 "ENTRIES", "OVERRUN", "READ", "EV/S", "LOST/S", "SUBBUFS", "SIZE");
 	for (i = 0; i < s->count; i++) {
 		const struct trace_stat_row *row = &s->rows[i];
-		char name[1024];
+		char name[1024], events[32], lost[32];
 
 		cli_escape(name, sizeof(name), row->buffer, strlen(row->buffer));
 		stat_say(out,
-			 "%-28s %4u %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %8" PRIu64
-			 " %7" PRIu64 "\n",
+			 "%-28s %4u %12" PRIu64 " %12" PRIu64 " %12" PRIu64
+			 " %10s %10s %8" PRIu64 " %7" PRIu64 "\n",
 			 name, row->cpu, row->entries, row->overrun, row->read,
-			 row->subbufs, row->subbuf_bytes);
+			 rate_text(events, sizeof(events), row->events_rate),
+			 rate_text(lost, sizeof(lost), row->lost_rate), row->subbufs,
+			 row->subbuf_bytes);
 	}
+}
+
+static void say_rate(struct cli_out *out, const char *name, struct stat_rate rate)
+{
+	if (rate.known)
+		stat_say(out, ",\"%s\":%.3f", name, rate.per_second);
+	else
+		stat_say(out, ",\"%s\":null", name);
 }
 
 void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s)
@@ -242,7 +338,13 @@ void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s)
 
 	stat_say(out, "{\"time\":\"");
 	stat_say_time(out, s->time_ns);
-	stat_say(out, "\",\"source\":\"tracefs\",\"rings\":[");
+	stat_say(out, "\",\"source\":\"tracefs\",\"interval\":");
+	if (s->interval_ns)
+		stat_say(out, "%" PRIu64 ".%09" PRIu64, s->interval_ns / 1000000000,
+			 s->interval_ns % 1000000000);
+	else
+		stat_say(out, "null");
+	stat_say(out, ",\"rings\":[");
 	for (i = 0; i < s->count; i++) {
 		const struct trace_stat_row *row = &s->rows[i];
 
@@ -250,10 +352,12 @@ void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s)
 		stat_say_name(out, row->buffer, strlen(row->buffer));
 		stat_say(out,
 			 ",\"cpu\":%u,\"entries\":%" PRIu64 ",\"overrun\":%" PRIu64
-			 ",\"read\":%" PRIu64 ",\"subbufs\":%" PRIu64
-			 ",\"subbuf_bytes\":%" PRIu64 "}",
-			 row->cpu, row->entries, row->overrun, row->read, row->subbufs,
-			 row->subbuf_bytes);
+			 ",\"read\":%" PRIu64,
+			 row->cpu, row->entries, row->overrun, row->read);
+		say_rate(out, "events_per_second", row->events_rate);
+		say_rate(out, "lost_per_second", row->lost_rate);
+		stat_say(out, ",\"subbufs\":%" PRIu64 ",\"subbuf_bytes\":%" PRIu64 "}",
+			 row->subbufs, row->subbuf_bytes);
 	}
 	stat_say(out, "]}\n");
 }

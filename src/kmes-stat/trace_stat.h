@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "cli.h"
+#include "sample.h"
 
 /* One CPU's part of a buffer. */
 struct trace_stat_row {
@@ -15,13 +16,18 @@ struct trace_stat_row {
 	unsigned int cpu;
 	uint64_t entries, overrun, read; /* records there, overwritten, read */
 	uint64_t subbufs, subbuf_bytes;
+	struct stat_rate events_rate, lost_rate; /* written, overwritten a second */
 };
 
 struct trace_stat {
 	char root[256];
-	uint64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t time_ns;     /* CLOCK_REALTIME */
+	uint64_t mono_ns;     /* CLOCK_MONOTONIC */
+	uint64_t interval_ns; /* since the sample before, 0: there was none */
 	struct trace_stat_row *rows;
 	size_t count, room;
+	struct trace_stat_row *before; /* the rows of that sample */
+	size_t before_count;
 };
 
 /* Is it the source whose buffers these are? */
@@ -31,9 +37,15 @@ bool trace_stat_is_source(const char *name);
 int trace_stat_open(struct trace_stat *s, struct kmes_error *err);
 void trace_stat_close(struct trace_stat *s);
 
-/* Reads the figures of all buffers, of `cpus` (NULL: all). 0 or -errno with a sentence. */
+/*
+ * Reads the figures of all buffers, of `cpus` (NULL: all), and works out the rates since
+ * the time before. 0 or -errno with a sentence.
+ */
 int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
 		    struct kmes_error *err);
+
+/* The next sample will be the first one. */
+void trace_stat_restart(struct trace_stat *s);
 
 void trace_stat_print(struct cli_out *out, const struct trace_stat *s);
 void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s);
