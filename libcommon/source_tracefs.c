@@ -22,6 +22,8 @@
 #define EVENTS_DEFAULT "sched/sched_process_*"
 /* As much a CPU as a KMES ring has. */
 #define BUFFER_KB "4096"
+/* Four pages: the reader is moved four times less often, and the writer, too. */
+#define SUBBUF_KB "16"
 
 struct trace_source {
 	struct kmes_source base;
@@ -130,6 +132,7 @@ static int set_up(struct trace_source *t, struct kmes_error *err)
 	} settings[] = {
 		{ "buffer_percent", "0" }, /* else a few events wake nobody */
 		{ "trace_clock", "mono" }, /* the same on all CPUs */
+		{ "buffer_subbuf_size_kb", SUBBUF_KB },
 		{ "buffer_size_kb", BUFFER_KB },
 		{ "set_event_notrace_pid", self },
 	};
