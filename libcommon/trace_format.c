@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* trace_format.c - programs for records, out of the kernel's format files. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,15 @@ static void set_place(struct kmes_trace_step *step, const struct tep_format_fiel
 		step->place = from->size ? KMES_TRACE_FIXED : KMES_TRACE_REST;
 }
 
+/* Does a type's name without its brackets end in this word? */
+static bool is_type(const char *type, size_t len, const char *word)
+{
+	size_t end = strlen(word);
+
+	return len >= end && !memcmp(type + len - end, word, end) &&
+	       (len == end || type[len - end - 1] == ' ');
+}
+
 /* Bytes of one element of a list whose type is told by its name alone; 0: not known. */
 static uint32_t find_element_size(const char *type)
 {
@@ -70,30 +80,33 @@ static uint32_t find_element_size(const char *type)
 		const char *name;
 		uint32_t size;
 	} sizes[] = {
-		{ "u8[]", 1 },
-		{ "s8[]", 1 },
-		{ "char[]", 1 },
-		{ "bool[]", 1 },
-		{ "u16[]", 2 },
-		{ "s16[]", 2 },
-		{ "short[]", 2 },
-		{ "int[]", 4 },
-		{ "u32[]", 4 },
-		{ "s32[]", 4 },
-		{ "u64[]", 8 },
-		{ "s64[]", 8 },
-		{ "long[]", sizeof(long) },
-		{ "size_t[]", 8 },
+		{ "u8", 1 },
+		{ "s8", 1 },
+		{ "char", 1 },
+		{ "bool", 1 },
+		{ "u16", 2 },
+		{ "s16", 2 },
+		{ "short", 2 },
+		{ "int", 4 },
+		{ "u32", 4 },
+		{ "s32", 4 },
+		{ "u64", 8 },
+		{ "s64", 8 },
+		{ "long", sizeof(long) },
+		{ "size_t", 8 },
 		{ "cpumask_t", sizeof(long) },
 	};
-	size_t i, len = strlen(type);
+	size_t i, len = strcspn(type, "[");
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		size_t end = strlen(sizes[i].name);
+	if (!strncmp(type, "__data_loc ", 11) || !strncmp(type, "__rel_loc ", 10)) {
+		size_t skip = strcspn(type, " ") + 1;
 
-		if (len >= end && !strcmp(type + len - end, sizes[i].name))
-			return sizes[i].size;
+		type += skip;
+		len -= skip;
 	}
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (is_type(type, len, sizes[i].name))
+			return sizes[i].size;
 	return 0;
 }
 
@@ -103,11 +116,14 @@ static void set_shape(struct kmes_trace_step *step, const struct tep_format_fiel
 		       step->place != KMES_TRACE_FIXED;
 	uint32_t element = is_list ? from->elementsize : step->size;
 
-	if (step->place == KMES_TRACE_ABSOLUTE || step->place == KMES_TRACE_RELATIVE)
+	/* Lists of any length, and those of which the format tells the size alone. */
+	if (step->place == KMES_TRACE_ABSOLUTE || step->place == KMES_TRACE_RELATIVE ||
+	    (is_list && !from->arraylen))
 		element = find_element_size(from->type);
 	if (is_list && is_text(from))
 		step->shape = KMES_TRACE_TEXT;
-	else if (!is_number_size(element) || (is_list && element == 1))
+	else if (!is_number_size(element) || (is_list && element == 1) ||
+		 (step->place == KMES_TRACE_FIXED && step->size % element))
 		step->shape = KMES_TRACE_BYTES;
 	else
 		step->shape = is_list ? KMES_TRACE_LIST : KMES_TRACE_NUMBER;
@@ -188,13 +204,13 @@ static struct tep_format_field **list_fields(struct tep_event *event, uint32_t *
 }
 
 /* A program for the records of `id`, of which nothing may be known but the name. */
-static int add_program(struct kmes_trace_formats *f, int id, const char *system,
+static int add_program(struct kmes_trace_formats *f, uint32_t id, const char *system,
 		       const char *name, struct tep_format_field *const *from,
 		       uint32_t count)
 {
 	char type[TYPE_MAX];
 
-	if (id <= 0 || (uint32_t)id >= KMES_TRACE_IDS || f->by_id[id])
+	if (!id || id >= KMES_TRACE_IDS || f->by_id[id])
 		return -EBADMSG;
 	if ((size_t)snprintf(type, sizeof(type), "ftrace.%s.%s", system, name) >=
 	    sizeof(type))
@@ -210,7 +226,7 @@ static int add_event(struct kmes_trace_formats *f, struct tep_event *event,
 	int r = -ENOMEM;
 
 	if (list)
-		r = add_program(f, event->id, system, event->name, list, count);
+		r = add_program(f, (uint32_t)event->id, system, event->name, list, count);
 	free(list);
 	return r;
 }
@@ -239,9 +255,9 @@ static int add_unparsed(struct kmes_trace_formats *f, const char *system,
 			const char *text)
 {
 	char name[256];
-	int id;
+	uint32_t id;
 
-	if (sscanf(text, "name: %255s ID: %d", name, &id) != 2)
+	if (sscanf(text, "name: %255s ID: %" SCNu32, name, &id) != 2)
 		return -EBADMSG;
 	return add_program(f, id, system, name, NULL, 0);
 }

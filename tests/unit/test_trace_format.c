@@ -179,6 +179,30 @@ static void trace_format_arrays_pointers_and_masks(void **state)
 		"bytes: 0xaabbcc}\n");
 }
 
+/* A probe's lists: the brackets are empty, the size stands beside them. */
+static void trace_format_lists_told_by_their_size_alone(void **state)
+{
+	struct kmes_trace_formats *f = formats_of(
+		"name: probe\nID: 907\n" COMMON FIELD("u64 longs[]", 8, 16, 0)
+			FIELD("s16 shorts[]", 24, 4, 1) FIELD("u8 bytes[]", 28, 3, 0)
+				FIELD("struct pair pairs[]", 31, 2, 0)
+					FIELD("s32 odd[]", 33, 6, 1) PRINT);
+	struct record r = record_new(907, 1);
+
+	(void)state;
+	add_int(&r, 1, 8);
+	add_int(&r, UINT64_MAX, 8);
+	add_int(&r, 0xFFFE0002, 4);
+	add(&r, "\x01\x02\x03", 3);
+	add(&r, "\x04\x05", 2);
+	add(&r, "\xff\xff\xff\xff\x09\x09", 6);
+	assert_string_equal(
+		show(f, &r),
+		"cpu3  #7  TRACE  ftrace.test.probe  {common_pid: 1, "
+		"longs: [1, 18446744073709551615], shorts: [2, -2], bytes: 0x010203, "
+		"pairs: 0x0405, odd: 0xffffffff0909}\n");
+}
+
 static void trace_format_structures_are_bytes(void **state)
 {
 	struct kmes_trace_formats *f =
@@ -336,6 +360,7 @@ int main(void)
 		cmocka_unit_test(trace_format_integers_of_each_size_and_sign),
 		cmocka_unit_test(trace_format_strings_fixed_dynamic_and_relative),
 		cmocka_unit_test(trace_format_arrays_pointers_and_masks),
+		cmocka_unit_test(trace_format_lists_told_by_their_size_alone),
 		cmocka_unit_test(trace_format_structures_are_bytes),
 		cmocka_unit_test(trace_format_field_without_size_takes_the_rest),
 		cmocka_unit_test(trace_format_fields_outside_the_record_are_bytes),
