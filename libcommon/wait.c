@@ -243,7 +243,9 @@ int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
 	if (rd->heap_len)
 		nap_ns(HELD_NAP_NS);
 	else if (rd->src->ops->ring_open)
-		return look_around(rd, watch_fd, timeout_ms);
+		/* Should a wake-up ever be missing, what is there is still seen soon. */
+		return look_around(rd, watch_fd,
+				   timeout_ms < NAP_MS ? timeout_ms : NAP_MS);
 	else
 		woken = wait_for_rings(rd, timeout_ms);
 	now_ns = kmes_clock_ns(CLOCK_MONOTONIC);
