@@ -177,23 +177,33 @@ bool dump_row_holds_some(const struct dump_row *row)
 	return row->order && !dump_order_is_empty(row->order);
 }
 
-static int next_in_order(struct dump_row *row, struct kmes_item *item)
+/* Fills the window as far as there is something to read; returns as dump_row_next. */
+static int fill_window(struct dump_row *row, struct kmes_item *item)
 {
-	int rc = 0;
+	int rc = 1;
 
-	while (dump_order_wants_more(row->order)) {
+	while (rc > 0 && dump_order_wants_more(row->order)) {
 		rc = next_as_it_stands(row, item);
-		if (rc <= 0)
-			break;
-		if (dump_order_add(row->order, item, &row->header) < 0)
+		if (rc > 0 && dump_order_add(row->order, item, &row->header) < 0)
 			cli_no_memory();
 	}
 	if (rc == -ENODATA || (rc == 0 && has_held_long(row)))
 		dump_order_drain(row->order);
-	if (!dump_order_take(row->order, item, &row->info))
-		return rc;
-	row->held_since_ns = 0;
-	return 1;
+	return rc;
+}
+
+static int next_in_order(struct dump_row *row, struct kmes_item *item)
+{
+	int rc;
+
+	do {
+		rc = fill_window(row, item);
+		if (dump_order_take(row->order, item, &row->info)) {
+			row->held_since_ns = 0;
+			return 1;
+		}
+	} while (rc > 0);
+	return rc;
 }
 
 /* ---- the row ---- */

@@ -44,7 +44,7 @@ check_safe() {
 	rm small/plain
 	run -1 --separate-stderr kmes-dump -sq -w small/packed.gz
 	assert_equal "${#stderr_lines[@]}" 1
-	assert_match "$stderr" '^kmes-dump: small/packed.gz: No space left on device; [0-9]+ events are safe$'
+	check_safe small/packed.gz "$stderr"
 }
 
 @test "capture disk: full for a follower, which ends at once, with compression, too" {
@@ -133,6 +133,11 @@ preload_only() { [[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before
 			done
 		done
 	done
+	# The disk is asked at a rotation, too.
+	failing fdatasync c-000001- EIO -sq -w c.kmes --rotate-size=200K
+	assert_status 1
+	assert_match "$stderr" '^kmes-dump: c-000001-[0-9TZ]+.kmes: Input/output error; 0 events are safe$'
+	rm c-*
 	# When it happens at a rotation nothing more is written.
 	failing close c-000002- EIO -sq -w c.kmes --rotate-size=200K
 	assert_status 1

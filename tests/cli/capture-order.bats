@@ -112,6 +112,31 @@ with open("b", "r+b") as b:
 	kmes-dump -q -T epoch -O time file | grep -v '^---' | cut -d' ' -f1 | LC_ALL=C sort -c
 }
 
+@test "capture order: what a follower lost comes back as it was printed, with filters, too" {
+	local args
+
+	rings_start --slots=2 --load=40000 --capacity=64K
+	for args in '' '-m n=*7' '-O cpu -j -c 1'; do
+		# shellcheck disable=SC2086 # words
+		background dump kmes-dump $args --print -w file
+		wait_until 10 test -s dump.out
+		# While it stands still the rings go round.
+		kill -STOP $!
+		sleep 1
+		kill -CONT $!
+		wait_until 10 grep -q lost dump.out
+		kill -TERM $!
+		end_of $!
+		assert_status 0
+		# shellcheck disable=SC2086
+		kmes-dump $args file >back 2>back.err
+		cmp dump.out back
+		assert_equal "$(sed 's/ of [0-9]*//' back.err)" "$(sed '1d; s/ of [0-9]*//' dump.err)"
+		# What the filter left out is not lost.
+		assert_equal "$(kmes-dump file 2>&1 >/dev/null)" "$(sed 's/ of [0-9]*//' back.err)"
+	done
+}
+
 # far_apart MIB: a capture with so much of CPU 1 before the one event of CPU 0, the earliest.
 far_apart() {
 	python3 - "$1" <<-'END'
