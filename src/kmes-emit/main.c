@@ -120,17 +120,27 @@ static void go_to_cpu(int cpu)
 	CPU_FREE(set);
 }
 
-/* A CPU without a ring is a wrong value, as far as the source can tell. */
-static void check_cpu(struct kmes_source *src, int cpu)
+/* As far as the source can tell; one without counters has the number of slots alone. */
+static bool has_ring(struct kmes_source *src, int cpu)
 {
 	struct kmes_counters counters;
+	int r = kmes_source_counters(src, (uint16_t)cpu, &counters);
+
+	if (r == -EOPNOTSUPP) {
+		r = kmes_source_slots(src, NULL);
+		return r < 0 || cpu < r;
+	}
+	return r != -EINVAL && r != -ENOENT;
+}
+
+/* A CPU without a ring is a wrong value. */
+static void check_cpu(struct kmes_source *src, int cpu)
+{
 	char text[16];
-	int r;
 
 	if (cpu < 0)
 		return;
-	r = kmes_source_counters(src, (uint16_t)cpu, &counters);
-	if (r == -EINVAL || r == -ENOENT) {
+	if (!has_ring(src, cpu)) {
 		snprintf(text, sizeof(text), "%d", cpu);
 		cli_usage_error("--cpu: this CPU has no ring", text);
 	}
