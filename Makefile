@@ -10,6 +10,7 @@ DESTDIR ?=
 KDIR    ?= /lib/modules/$(shell uname -r)/build
 TIME    ?= 60
 KERNEL  ?= 6.1
+SOURCE  ?= dev
 VERSION := 0.1.0
 
 # Sanitized builds have folders of their own: make SAN=address, make SAN=thread.
@@ -341,8 +342,8 @@ check-stress: all stress-programs #: the long stress tests
 check-model: #: the protocol's memory order and wake-ups, as models
 	$(RUN) model
 
-check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, debug
-	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) $(RUN) vm
+check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, debug; SOURCE=dev, native
+	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) KMES_VM_SOURCE=$(SOURCE) $(RUN) vm
 
 check-arm64: #: built for 64-bit ARM, the unit tests in an emulator
 	tests/arm64

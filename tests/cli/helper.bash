@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2154
 #
 # The same files run over the simulator and, in a virtual machine, over the module: there
-# KMES_SOURCE is `dev` and KMES_MODULE names kmes.ko. A test asks for its rings with
+# KMES_SOURCE is `dev`, or `native`, and KMES_MODULE names kmes.ko. A test asks for its rings with
 #
 #	rings_start [--capacity=64K] [--slots=N] [--max-event-size=N] ...
 #
@@ -20,7 +20,10 @@ export KMES_BIN
 PATH=$KMES_BIN:$KMES_TOP/build/tools/bin:$PATH
 
 # Whether this run is over the module.
-over_module() { [[ ${KMES_SOURCE:-} == dev* ]]; }
+over_module() { [[ ${KMES_SOURCE:-} == dev* ]] || over_native_calls; }
+
+# Whether it is by the native calls: each tool is run by kmes-run.
+over_native_calls() { [[ ${KMES_SOURCE:-} == native ]]; }
 
 # Skip, with the reason given, what the module cannot offer.
 simulator_only() { ! over_module || skip "over the module: $1"; }
@@ -195,5 +198,6 @@ module_start() {
 		return 1
 	fi
 	[[ ! -e /sys/module/kmes ]] || rmmod kmes || return 1
-	insmod "$KMES_MODULE" "${params[@]}"
+	insmod "$KMES_MODULE" "${params[@]}" || return 1
+	! over_native_calls || assert_equal "$(kmes-stat -j | jq -r .source)" native
 }

@@ -484,6 +484,7 @@ screen_was_left() {
 
 @test "stat: -W stands terminals of any size" {
 	local size
+	command -v python3 >/dev/null || skip "no python3 here"
 	rings_start --slots=4
 	for size in "1 1" "1 200" "200 1" "2 2" "4 5" "3 34"; do
 		read -r rows columns <<<"$size"
@@ -513,6 +514,7 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 }
 
 @test "stat: -W needs a terminal at both ends, and says so" {
+	command -v script >/dev/null || skip "no script(1) here"
 	rings_start
 	run --separate-stderr env TERM=none kmes-stat -W
 	assert_status 1
