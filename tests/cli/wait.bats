@@ -72,8 +72,10 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 }
 
 @test "wait: noise that does not match stretches no time-out" {
-	local start took=0 try
+	local start took=0 try limit=2100
 	rings_start --exempt
+	# There a shell and kmes-run are started within the time.
+	! over_native_calls || limit=4500
 	background noise kmes-emit -t noise -n 1000000 -R 100
 	# A busy machine may be late now and then, a stretched time-out always is.
 	for try in 1 2 3 4 5; do
@@ -82,9 +84,9 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 		took=$(($(now_ms) - start))
 		echo "try $try: $took ms"
 		((took >= 2000 && took < 10000))
-		((took > 2100)) || break
+		((took > limit)) || break
 	done
-	((took <= 2100))
+	((took <= limit))
 }
 
 @test "wait: a flood that does not match ends at the time-out, too" {
