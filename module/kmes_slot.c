@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kmes_slot.c - a slot for each possible CPU, and the replacement of all buffers. */
 #include <linux/cpu.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -23,7 +24,11 @@ struct kmes_buffer *kmes_slot_get_buffer(unsigned int cpu)
 {
 	struct kmes_buffer *b;
 
-	if (cpu >= nr_cpu_ids || !kmes_slots[cpu])
+	if (cpu >= nr_cpu_ids)
+		return NULL;
+	/* A process chose it. */
+	cpu = array_index_nospec(cpu, nr_cpu_ids);
+	if (!kmes_slots[cpu])
 		return NULL;
 	rcu_read_lock();
 	do
