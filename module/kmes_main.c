@@ -115,22 +115,23 @@ static int __init kmes_init(void)
 		       kmes_config_get(KMES_SET_CAPACITY));
 		goto wake;
 	}
-	err = kmes_sysfs_init();
-	if (err)
-		goto slots;
+	/* Before sysfs, through which others may set the same. */
 	err = kmes_process_set(kmes_config_get(KMES_SET_PROCESS));
 	if (err)
-		goto sysfs;
-	err = misc_register(&device);
+		goto slots;
+	err = kmes_sysfs_init();
 	if (err)
 		goto process;
+	err = misc_register(&device);
+	if (err)
+		goto sysfs;
 	kmes_config_report();
 	return 0;
 
-process:
-	kmes_process_set(false);
 sysfs:
 	kmes_sysfs_fini();
+process:
+	kmes_process_set(false);
 	slots:
 	kmes_slots_fini();
 wake:
