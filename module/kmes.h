@@ -157,10 +157,6 @@ int kmes_stage_add(struct kmes_stage *st, u64 type, u16 type_len, u64 payload,
 		   u32 payload_len, u64 expected);
 void kmes_stage_expire(struct kmes_stage *st);
 
-/* kmes_kernel.c: events that the kernel itself emits; exported ones in kmes_kernel.h. */
-
-void kmes_stamp_self(struct kmes_stamp *stamp, u8 origin_class);
-
 /* kmes_config.c: the values that can be set. */
 
 enum kmes_setting_id {

@@ -3,6 +3,7 @@
 #include <linux/export.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
 
 #include "kmes.h"
@@ -10,14 +11,21 @@
 /* Events of a batch that are handed to the ring together. */
 #define RUN_MAX 16
 
-/* Who emits is known in task context alone. */
-void kmes_stamp_self(struct kmes_stamp *stamp, u8 origin_class)
+/*
+ * Interrupts are off. The time is the one that can be had everywhere: the ordinary clock
+ * waits for its own update to end, which this may be called from, and stands in suspend.
+ *
+ * Who emits is known in task context alone, and no more when the task has been released:
+ * then its process may be gone.
+ */
+static void stamp_self(struct kmes_stamp *stamp, u8 origin_class)
 {
 	struct kmes_subject s;
 
 	memset(stamp, 0, sizeof(*stamp));
+	stamp->timestamp = ktime_get_real_fast_ns();
 	stamp->origin_class = origin_class;
-	if (in_task()) {
+	if (in_task() && pid_alive(current)) {
 		kmes_subject_self(&s);
 		kmes_subject_guid(&s, stamp->process_guid);
 	}
@@ -61,9 +69,8 @@ int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
 
 	if (in_nmi())
 		return -EPERM;
-	kmes_stamp_self(&stamp, origin_class);
 	local_irq_save(flags);
-	stamp.timestamp = ktime_get_real_ns();
+	stamp_self(&stamp, origin_class);
 	err = write_event(kmes_this_buffer(), event, &stamp);
 	local_irq_restore(flags);
 	return err;
@@ -101,10 +108,9 @@ int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *even
 
 	if (in_nmi())
 		return -EPERM;
-	kmes_stamp_self(&stamp, origin_class);
 	local_irq_save(flags);
 	b = kmes_this_buffer();
-	stamp.timestamp = ktime_get_real_ns();
+	stamp_self(&stamp, origin_class);
 	while (done < count) {
 		u32 n = write_run(b, events + done, count - done, &stamp);
 

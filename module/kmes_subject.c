@@ -46,7 +46,11 @@ void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task)
 	rcu_read_unlock();
 }
 
-/* The caller's process; its leader stays while it runs, also where RCU does not watch. */
+/*
+ * The caller's process. Its leader stays until the caller has been released, and for
+ * another grace period, which interrupts off hold up; where RCU does not watch the caller
+ * is an idle task and its own leader.
+ */
 void kmes_subject_self(struct kmes_subject *s)
 {
 	s->task = NULL;
