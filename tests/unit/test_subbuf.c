@@ -130,6 +130,32 @@ static void subbuf_recorded_marks_are_walked(void **state)
 	free(p.bytes);
 }
 
+/* System calls of dd; an interrupt within the second record's writing brought a stamp. */
+static const char stamped[] =
+	"83150000de0010027f1500000900000006000000ba0100007f15000001000000000000000100000000"
+	"0000001f36256cfdf0010010000000bb0100007f150000000000000000000000000000000000000010"
+	"f948e15500000100000000000000f00446406d7f000000000000000000000000000000000000c62c00"
+	"00ba0100007f15000000000000000000000100000000000000b01f0000bb0100007f15000001000000"
+	"0000000001000000000000000010f948e15500000100000000000000f00446406d7f00000000000000"
+	"0000000000000000000000";
+
+/* [T9] */
+static void subbuf_recorded_absolute_stamp_is_the_time(void **state)
+{
+	struct page p = page_new(4096, 17076444013891);
+	int last;
+
+	(void)state;
+	hex_into(&p, 16, stamped);
+	p.len = 16 + (sizeof(stamped) - 1) / 2;
+	set_commit(&p, p.len - KMES_SUBBUF_HEADER);
+	/* The kernel's text: 17076.444014, .444014, .444015, .444015 and .444016. */
+	assert_string_equal(walk(&p, &last),
+			    "172+20/12 172+36/24 1133+72/64 1491+140/24 1744+168/64 ");
+	assert_int_equal(last, 0);
+	free(p.bytes);
+}
+
 /* 145 records of sys_exit, 1595 before them overwritten: the kernel's overrun. */
 static struct page recorded_exits(void)
 {
@@ -468,6 +494,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(subbuf_recorded_marks_are_walked),
+		cmocka_unit_test(subbuf_recorded_absolute_stamp_is_the_time),
 		cmocka_unit_test(subbuf_recorded_miss_tells_its_count),
 		cmocka_unit_test(subbuf_recorded_miss_has_all_its_records),
 		cmocka_unit_test(subbuf_recorded_miss_without_count_says_so),
