@@ -97,7 +97,7 @@ struct kmes_wake_mm {
 
 int kmes_wake_init(void);
 void kmes_wake_fini(void);
-struct page *kmes_wake_page_new(u32 *id);
+struct page *kmes_wake_page_new(int node, u32 *id);
 void kmes_wake_page_free(struct page *page, u32 id);
 void kmes_wake(struct kmes_buffer *b);
 int kmes_wake_map(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address);

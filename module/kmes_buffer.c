@@ -99,7 +99,7 @@ static int alloc_parts(struct kmes_buffer *b, unsigned int cpu, u64 capacity)
 	b->consumer_page = new_page(node);
 	if (!b->consumer_page)
 		return -ENOMEM;
-	b->producer_page = kmes_wake_page_new(&b->wake_id);
+	b->producer_page = kmes_wake_page_new(node, &b->wake_id);
 	if (IS_ERR(b->producer_page)) {
 		err = PTR_ERR(b->producer_page);
 		b->producer_page = NULL;

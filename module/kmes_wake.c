@@ -12,6 +12,7 @@
  * Requests for one buffer that are still pending are one.
  */
 #include <linux/completion.h>
+#include <linux/cpu.h>
 #include <linux/file.h>
 #include <linux/idr.h>
 #include <linux/irq_work.h>
@@ -25,6 +26,8 @@
 #include <linux/sched.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
+#include <linux/topology.h>
+#include <linux/workqueue.h>
 
 #include "kmes.h"
 
@@ -196,16 +199,36 @@ static int wake_main(void *ready)
 	return 0;
 }
 
-/* A producer page of its own, zeroed, and its index in the file. */
-struct page *kmes_wake_page_new(u32 *id)
+static long read_page(void *index)
+{
+	return (long)shmem_read_mapping_page_gfp(wake_file->f_mapping, *(u32 *)index,
+						 GFP_KERNEL | __GFP_NORETRY |
+							 __GFP_NOWARN);
+}
+
+/* A page of the file comes from where the one runs who asks first. */
+static struct page *read_page_on(int node, u32 index)
+{
+	unsigned int cpu = nr_cpu_ids;
+	long page;
+
+	cpus_read_lock();
+	if (node >= 0 && num_online_nodes() > 1)
+		cpu = cpumask_any_and(cpumask_of_node(node), cpu_online_mask);
+	page = cpu < nr_cpu_ids ? work_on_cpu(cpu, read_page, &index) : read_page(&index);
+	cpus_read_unlock();
+	return (struct page *)page;
+}
+
+/* A producer page of its own, zeroed, if possible of that node; its index in the file. */
+struct page *kmes_wake_page_new(int node, u32 *id)
 {
 	int index = ida_alloc_max(&wake_ids, WAKE_PAGES - 1, GFP_KERNEL);
 	struct page *page;
 
 	if (index < 0)
 		return ERR_PTR(index == -ENOSPC ? -ENOMEM : index);
-	page = shmem_read_mapping_page_gfp(wake_file->f_mapping, index,
-					   GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	page = read_page_on(node, index);
 	if (IS_ERR(page))
 		ida_free(&wake_ids, index);
 	*id = index;

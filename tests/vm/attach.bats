@@ -66,6 +66,10 @@
 	map_cases one-piece
 }
 
+@test "no advice about the mapping takes anything from it [M4]" {
+	map_cases advice
+}
+
 @test "fork does not inherit; after MADV_DOFORK the child counts" {
 	map_cases forks
 }

@@ -180,6 +180,80 @@ static void touched_pages_only(void)
 	ring_close(&r);
 }
 
+/* Pages of the mapping at `base` that are of a node, from /proc/self/numa_maps. */
+static uint64_t pages_of_node(const void *base, unsigned int node)
+{
+	FILE *f = fopen("/proc/self/numa_maps", "re");
+	char line[512], word[16];
+	uint64_t pages = 0;
+
+	check(f);
+	snprintf(word, sizeof(word), " N%u=", node);
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, word);
+
+		if (strtoull(line, NULL, 16) == (uintptr_t)base && at)
+			pages = strtoull(at + strlen(word), NULL, 10);
+	}
+	fclose(f);
+	return pages;
+}
+
+/* CPUs 0 and 1 are of node 0, the others of node 1. */
+static void nodes(void)
+{
+	for (uint64_t capacity = 4194304; capacity >= 1048576; capacity /= 4) {
+		check_eq(config_set("buffer_capacity", capacity), 0);
+		for (uint32_t cpu = 0; cpu < 4; cpu++) {
+			struct vm_ring r = ring_open(cpu);
+			size_t len = KMES_MAPPING_SIZE(capacity);
+			void *all = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_POPULATE,
+					 r.fd, 0);
+
+			check(all != MAP_FAILED);
+			check_eq(pages_of_node(all, cpu / 2), len / 4096);
+			check_eq(pages_of_node(all, !(cpu / 2)), 0);
+			munmap(all, len);
+			ring_close(&r);
+		}
+	}
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+/* No advice about the mapping takes anything away from it, nor from the wake's. */
+static void advice(void)
+{
+	struct vm_ring r = ring_open(1);
+	const size_t len = KMES_MAPPING_SIZE(r.capacity);
+	struct vm_event e;
+	uint32_t word;
+
+	pin(1);
+	for (int advice = 0; advice < 30; advice++) {
+		if (advice == MADV_DOFORK)
+			continue;
+		check_eq(emit("advised"), 0);
+		/* Many of them are refused, which is all right. */
+		(void)madvise(r.base, len, advice);
+		(void)madvise(r.base, 4096, advice);
+		(void)madvise(r.base + KMES_DATA_OFFSET, len - KMES_DATA_OFFSET, advice);
+		check(!memcmp(r.producer->magic, "KMESRING", 8));
+		e = ring_last(&r);
+		check(event_is(&e, "advised"));
+		check(store_faults(r.base) && store_faults(r.base + KMES_DATA_OFFSET));
+		word = r.producer->futex_counter;
+		r.consumer->need_wake = 1;
+		check_eq(emit("loud"), 0);
+		check_eq(r.producer->futex_counter, word + 1);
+		check_eq(r.consumer->need_wake, 1);
+		r.consumer->need_wake = 0;
+	}
+	/* Locking it may be refused, too. */
+	if (mlock(r.base, len) == 0)
+		check(munlock(r.base, len) == 0);
+	ring_close(&r);
+}
+
 static void in_one_piece(void)
 {
 	struct vm_ring r = ring_open(0);
@@ -278,6 +352,8 @@ static const struct vm_case cases[] = {
 	{ "tracer-stores", read_only_for_a_tracer },
 	{ "data-twice", data_twice },
 	{ "touched-pages", touched_pages_only },
+	{ "nodes", nodes },
+	{ "advice", advice },
 	{ "one-piece", in_one_piece },
 	{ "forks", forks },
 	{ "sudden-ends", sudden_ends },
