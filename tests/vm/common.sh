@@ -15,10 +15,10 @@ say() {
 	echo "${0##*/}: $*" >&2
 }
 
-# vm_lock: one script at a time fills the cache.
+# vm_lock PART: one script at a time fills this part of the cache; until its end or the next vm_lock.
 vm_lock() {
 	mkdir -p "$VM"
-	exec 9>"$VM/lock"
+	exec 9>"$VM/lock-$1"
 	flock 9
 }
 
