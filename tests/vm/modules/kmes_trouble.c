@@ -8,7 +8,7 @@
 
 static char *kind = "none";
 module_param(kind, charp, 0);
-MODULE_PARM_DESC(kind, "none, warn, oops, pinned, sleep, deadlock, overrun");
+MODULE_PARM_DESC(kind, "none, warn, oops, pinned, sleep, deadlock, overrun, leak");
 
 static DEFINE_SPINLOCK(lock_a);
 static DEFINE_SPINLOCK(lock_b);
@@ -43,6 +43,18 @@ static void trouble_overrun(void)
 	}
 }
 
+static void trouble_leak(void)
+{
+	unsigned int i;
+
+	/* A pointer that is left somewhere by chance would hide a single one. */
+	for (i = 0; i < 10; i++) {
+		char *p = kmalloc(1000, GFP_KERNEL);
+
+		OPTIMIZER_HIDE_VAR(p);
+	}
+}
+
 static int __init trouble_init(void)
 {
 	WARN(!strcmp(kind, "warn"), "as asked for");
@@ -55,6 +67,8 @@ static int __init trouble_init(void)
 		trouble_deadlock();
 	if (!strcmp(kind, "overrun"))
 		trouble_overrun();
+	if (!strcmp(kind, "leak"))
+		trouble_leak();
 	return 0;
 }
 

@@ -1,0 +1,7 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Faults that only a kernel with checkers notices.
+
+@test "forgets its memory" {
+	insmod "$KMES_MODULES/kmes_trouble.ko" kind=leak
+}
