@@ -30,6 +30,10 @@
 	kernel_cases all-contexts
 }
 
+@test "emission in an NMI is refused and leaves no trace [O8]" {
+	kernel_cases nmi
+}
+
 @test "an event that the kernel cannot store spends its sequence [E10]" {
 	kernel_cases drops
 }

@@ -3,12 +3,14 @@
  * kmes_kick.c - emits from the kernel while it is loaded, in every context that may.
  *
  * context=NAME emits one event on CPU `cpu`; context=all emits from all of them on that CPU
- * for `ms` milliseconds; context=drops hands in events that have to be dropped. The load
- * fails when an emission does not return what it should. Bodies are one binary value whose
- * bytes are all the same, so that a torn one shows.
+ * for `ms` milliseconds; context=drops hands in events that have to be dropped. In an NMI,
+ * context=nmi, and among all, emission has to be refused. The load fails when an emission
+ * does not return what it should. Bodies are one binary value whose bytes are all the same,
+ * so that a torn one shows.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
@@ -16,6 +18,10 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/version.h>
+
+#include <asm/apic.h>
+#include <asm/nmi.h>
 
 #include "kmes_abi.h"
 #include "kmes_kernel.h"
@@ -30,15 +36,17 @@ static unsigned int ms = 500;
 module_param(ms, uint, 0);
 
 static atomic_t sent = ATOMIC_INIT(0);
+static atomic_t refused = ATOMIC_INIT(0);
 static atomic_t wrong = ATOMIC_INIT(0);
 
-static int sent_get(char *buf, const struct kernel_param *kp)
+static int count_get(char *buf, const struct kernel_param *kp)
 {
-	return sysfs_emit(buf, "%d\n", atomic_read(&sent));
+	return sysfs_emit(buf, "%d\n", atomic_read((atomic_t *)kp->arg));
 }
 
-static const struct kernel_param_ops sent_ops = { .get = sent_get };
-module_param_cb(sent, &sent_ops, NULL, 0444);
+static const struct kernel_param_ops count_ops = { .get = count_get };
+module_param_cb(sent, &count_ops, &sent, 0444);
+module_param_cb(refused, &count_ops, &refused, 0444);
 
 static void emit(const char *type)
 {
@@ -69,12 +77,72 @@ static void in_irq_work(struct irq_work *work)
 
 static struct irq_work work;
 
+static struct hrtimer timer;
+
+static enum hrtimer_restart in_timer(struct hrtimer *t)
+{
+	emit("kick.timer");
+	hrtimer_forward_now(t, ms_to_ktime(1));
+	return HRTIMER_RESTART;
+}
+
+static void init_timer(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&timer, in_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer.function = in_timer;
+#endif
+}
+
 static void in_ipi(void *all)
 {
 	emit("kick.ipi");
 	if (all) {
 		irq_work_queue(&work);
 		tasklet_schedule(&tasklet);
+		if (!hrtimer_active(&timer))
+			hrtimer_start(&timer, 0, HRTIMER_MODE_REL_PINNED_HARD);
+	}
+}
+
+/* On each CPU but the one that sends it. */
+static int in_nmi_handler(unsigned int type, struct pt_regs *regs)
+{
+	static const struct kmes_kernel_event event = { .type = "kick.nmi",
+							.type_len = 8 };
+
+	if (smp_processor_id() != cpu)
+		return NMI_HANDLED;
+	if (kmes_emit_kernel(KMES_ORIGIN_LCS, &event) != -EPERM ||
+	    kmes_emit_kernel_batch(KMES_ORIGIN_LCS, &event, 1) != -EPERM)
+		atomic_inc(&wrong);
+	atomic_inc(&refused);
+	return NMI_HANDLED;
+}
+
+/* By hand, as no function for it is exported. The test machine has the older APIC. */
+static void send_nmi(void)
+{
+	if (!x2apic_enabled())
+		native_apic_mem_write(APIC_ICR, APIC_DEST_ALLBUT | APIC_DM_NMI);
+}
+
+/* The next one is sent when this one has come. */
+static void nmi_and_wait(void)
+{
+	unsigned long end = jiffies + 30 * HZ;
+	int before = atomic_read(&refused);
+
+	send_nmi();
+	while (atomic_read(&refused) == before) {
+		if (time_after(jiffies, end)) {
+			pr_err("kmes_kick: no NMI came\n");
+			atomic_inc(&wrong);
+			return;
+		}
+		cpu_relax();
 	}
 }
 
@@ -99,8 +167,10 @@ static int all_at_once(void)
 	wake_up_process(task);
 	while (time_before(jiffies, end)) {
 		smp_call_function_single(cpu, in_ipi, &cpu, 1);
+		nmi_and_wait();
 		cond_resched();
 	}
+	hrtimer_cancel(&timer);
 	kthread_stop(task);
 	return 0;
 }
@@ -150,7 +220,9 @@ static int once(void)
 
 	if (!strcmp(context, "ipi"))
 		return smp_call_function_single(cpu, in_ipi, NULL, 1);
-	if (!strcmp(context, "irqsoff")) {
+	if (!strcmp(context, "nmi")) {
+		nmi_and_wait();
+	} else if (!strcmp(context, "irqsoff")) {
 		local_irq_save(flags);
 		emit("kick.irqsoff");
 		local_irq_restore(flags);
@@ -172,10 +244,14 @@ static int __init kick_init(void)
 	int err;
 
 	init_irq_work(&work, in_irq_work);
+	init_timer();
 	/* Interrupts between CPUs need another one to come from. */
-	if (!strcmp(context, "all") || !strcmp(context, "ipi"))
+	if (!strcmp(context, "all") || !strcmp(context, "ipi") || !strcmp(context, "nmi"))
 		here = (cpu + 1) % num_online_cpus();
 	err = set_cpus_allowed_ptr(current, cpumask_of(here));
+	if (err)
+		return err;
+	err = register_nmi_handler(NMI_LOCAL, in_nmi_handler, 0, "kmes_kick");
 	if (err)
 		return err;
 	if (!strcmp(context, "all"))
@@ -187,6 +263,7 @@ static int __init kick_init(void)
 	msleep(20);
 	irq_work_sync(&work);
 	tasklet_kill(&tasklet);
+	unregister_nmi_handler(NMI_LOCAL, "kmes_kick");
 	if (!err && atomic_read(&wrong))
 		err = -EIO;
 	return err;
