@@ -414,6 +414,11 @@ static inline uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t ms_since(uint64_t start_ns)
+{
+	return (now_ns(CLOCK_MONOTONIC) - start_ns) / 1000000;
+}
+
 static inline void sleep_ms(unsigned int ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000l };

@@ -151,12 +151,15 @@ static void bad_parameters(void)
 static void no_memory(void)
 {
 	uint64_t generations[4];
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * 4096;
 	struct vm_event e;
 
+	check(4 * 268435456ull > memory);
 	pin(0);
 	for (uint32_t cpu = 0; cpu < 4; cpu++)
 		generations[cpu] = counter(cpu, "generation");
-	for (uint64_t capacity = 268435456; capacity >= 67108864; capacity /= 2) {
+	/* More than there is, with all that is free. */
+	for (uint64_t capacity = 268435456; 4 * capacity > memory; capacity /= 2) {
 		check_eq(config_set("buffer_capacity", capacity), -ENOMEM);
 		struct vm_ring r = ring_open(0);
 		e = own_event(&r, "kmes.buffer.swap.failed");

@@ -46,6 +46,10 @@
 	batch_cases bad-calls no-privilege
 }
 
+@test "of two faults of a batch the one that is looked at earlier decides [E1 E8]" {
+	batch_cases order
+}
+
 @test "a batch ends before its first bad entry and says how many went [E8]" {
 	batch_cases good-prefix
 }

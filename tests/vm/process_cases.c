@@ -131,6 +131,87 @@ static void one_exit(void)
 	}
 }
 
+/* Whether the leader of this process has ended, and waits for the others. */
+static bool leader_is_dead(void)
+{
+	char path[64], text[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+	f = fopen(path, "re");
+	check(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	return strstr(text, ") Z ");
+}
+
+static void *outlive_the_leader(void *arg)
+{
+	while (!leader_is_dead())
+		sleep_ms(2);
+	pthread_barrier_wait(&barrier);
+	syscall(SYS_exit, 3);
+	return arg;
+}
+
+/* Nothing is told when the leader dies, one exit when the last of eight does. */
+static void leader_first(void)
+{
+	struct vm_event e;
+	pid_t pid;
+
+	begin();
+	for (int i = 0; i < 5; i++) {
+		pid = fork();
+		if (!pid) {
+			pthread_t t;
+
+			pthread_barrier_init(&barrier, NULL, 8);
+			for (int n = 0; n < 8; n++)
+				check(pthread_create(&t, NULL, outlive_the_leader,
+						     NULL) == 0);
+			syscall(SYS_exit, 0);
+		}
+		check(waitpid(pid, NULL, 0) == pid);
+		check_eq(count_events("process.fork", pid, &e), 1);
+		check_eq(count_events("process.exit", pid, &e), 1);
+	}
+	end();
+}
+
+static void *exec_true(void *arg)
+{
+	execl("/bin/true", "true", NULL);
+	return arg;
+}
+
+/* A thread that is not the leader becomes it by exec: one exec and one exit of the process. */
+static void exec_by_a_thread(void)
+{
+	struct vm_event forked, e;
+	struct kmes_mp_token guid;
+	pid_t pid;
+
+	begin();
+	pid = fork();
+	if (!pid) {
+		pthread_t t;
+
+		check(pthread_create(&t, NULL, exec_true, NULL) == 0);
+		for (;;)
+			pause();
+	}
+	check(waitpid(pid, NULL, 0) == pid);
+	end();
+	check_eq(count_events("process.fork", pid, &forked), 1);
+	guid = payload_get(&forked, "child_guid");
+	check_eq(count_events("process.exec", pid, &e), 1);
+	check(payload_is(&e, "comm", "true"));
+	check(!memcmp(guid.data, e.h.process_guid, 16));
+	check_eq(count_events("process.exit", pid, &e), 1);
+	check_eq(payload_number(&e, "code"), 0);
+	check(!memcmp(guid.data, e.h.process_guid, 16));
+}
+
 static void off_by_default(void)
 {
 	struct vm_event e;
@@ -150,6 +231,8 @@ static const struct vm_case cases[] = {
 	{ "command", known_command },
 	{ "killed", killed },
 	{ "one-exit", one_exit },
+	{ "leader-first", leader_first },
+	{ "exec-by-thread", exec_by_a_thread },
 	{ "off", off_by_default },
 };
 

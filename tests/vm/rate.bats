@@ -42,6 +42,14 @@
 	process_cases one-exit
 }
 
+@test "a process whose leader dies before its eight others exits once" {
+	process_cases leader-first
+}
+
+@test "a thread that execs is the same process: its GUID stays" {
+	process_cases exec-by-thread
+}
+
 @test "nothing is told of processes unless it was asked for" {
 	process_cases off
 }
