@@ -28,9 +28,3 @@ bats_require_minimum_version 1.5.0
 @test "replacements while an emitting CPU goes and comes" {
 	life_cases hotplug-resize
 }
-
-@test "the machine suspends and resumes with the module" {
-	[ -w /sys/power/pm_test ] || skip "this kernel has no test of suspending"
-	grep -qw mem /sys/power/state || skip "this kernel cannot suspend"
-	life_cases suspend
-}
