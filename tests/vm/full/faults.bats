@@ -1,0 +1,34 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Every allocation fails in its turn: what the module does then. Needs a kernel that injects faults.
+
+setup() {
+	local fault
+	[ -e /proc/self/fail-nth ] || skip "this kernel injects no faults"
+	for fault in /sys/kernel/debug/{failslab,fail_page_alloc}; do
+		echo 0 >"$fault/verbose"
+		echo N >"$fault/ignore-gfp-wait"
+		# The modules' part of the address space: the kernel's own calls are not the subject.
+		echo 0xffffffffa0000000 >"$fault/require-start"
+		echo 0xffffffffff000000 >"$fault/require-end"
+	done
+	echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
+}
+
+@test "attaching, mapping and emitting with each allocation failing" {
+	fault_cases attach emit batch
+}
+
+@test "replacing rings with each allocation failing: all or nothing [F3]" {
+	fault_cases resize
+}
+
+@test "turning process events on and off with each allocation failing" {
+	fault_cases process-events
+}
+
+@test "loading with each allocation failing" {
+	rmmod kmes
+	fault_cases load
+	[ -e /sys/module/kmes ] || insmod "$KMES_MODULE"
+}
