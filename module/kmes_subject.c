@@ -20,17 +20,17 @@ int kmes_subjects_init(void)
 {
 	struct file *file = filp_open(BOOT_ID, O_RDONLY, 0);
 	char text[UUID_STRING_LEN + 1] = "";
+	ssize_t len = PTR_ERR_OR_ZERO(file);
 	loff_t pos = 0;
 	uuid_t id;
 
 	if (!IS_ERR(file)) {
-		if (kernel_read(file, text, UUID_STRING_LEN, &pos) != UUID_STRING_LEN)
-			text[0] = '\0';
+		len = kernel_read(file, text, UUID_STRING_LEN, &pos);
 		filp_close(file, NULL);
 	}
-	if (uuid_parse(text, &id)) {
+	if (len < 0 || uuid_parse(text, &id)) {
 		pr_err("kmes: cannot read " BOOT_ID " (is /proc mounted?)\n");
-		return IS_ERR(file) ? PTR_ERR(file) : -EIO;
+		return len < 0 ? len : -EIO;
 	}
 	memcpy(&guid_key, &id, sizeof(guid_key));
 	return 0;
