@@ -11,7 +11,7 @@
 
 #define PIECE (64u << 10)
 /* So much is looked through at a time. */
-#define PIECES_MAX 256
+#define LOOK_BYTES (4u << 20)
 /* Magic, method, flags: what is fixed of a member's header. */
 #define FIXED 4
 
@@ -32,7 +32,7 @@ static size_t find_magic(const uint8_t *piece, size_t len)
 
 struct trial {
 	z_stream z;
-	uint8_t in[PIECE], out[PIECE];
+	uint8_t piece[PIECE], in[PIECE], out[PIECE];
 	uint8_t head[KMES_MEMBER_HEAD];
 	size_t head_len;
 	uint64_t unpacked;
@@ -72,24 +72,29 @@ static int unpack_some(struct trial *t, struct kmes_member_search *search)
 	return 0;
 }
 
-/* Whether a sound member that begins as it should stands at `at`. */
-static bool is_member(struct trial *t, struct kmes_member_search *search, uint64_t at)
+/*
+ * Whether a sound member that begins as it should stands at search->at, of which `len`
+ * bytes are at hand.
+ */
+static bool is_member(struct trial *t, struct kmes_member_search *search,
+		      const uint8_t *bytes, size_t len)
 {
+	uint64_t at = search->at;
+	ssize_t n = (ssize_t)len;
 	int r = 0;
 
 	t->head_len = 0;
 	t->unpacked = 0;
 	inflateReset(&t->z);
-	while (r == 0) {
-		ssize_t n = pread(search->fd, t->in, sizeof(t->in), (off_t)at);
-
-		/* Cut there: what stands before is as sound as it can be. */
-		if (n <= 0)
-			break;
-		at += (uint64_t)n;
-		t->z.next_in = t->in;
+	/* At the end of the file it is cut: what stands before is as sound as it can be. */
+	while (r == 0 && n > 0) {
+		t->z.next_in = bytes;
 		t->z.avail_in = (uInt)n;
+		at += (uint64_t)n;
 		r = unpack_some(t, search);
+		bytes = t->in;
+		if (r == 0)
+			n = pread(search->fd, t->in, sizeof(t->in), (off_t)at);
 	}
 	if (r >= 0 && search->is_start(search->arg, t->head, t->head_len))
 		return true;
@@ -97,27 +102,37 @@ static bool is_member(struct trial *t, struct kmes_member_search *search, uint64
 	return false;
 }
 
-static int look_through(struct kmes_member_search *search, struct trial *t)
+/* Tries what looks like a member in a piece of the file; passes all of it but its end. */
+static bool look_through(struct kmes_member_search *search, struct trial *t,
+			 const uint8_t *piece, size_t len)
 {
-	static const unsigned int overlap = FIXED - 1;
-	uint8_t piece[PIECE];
-	unsigned int i;
+	size_t at = 0, found;
 
-	for (i = 0; i < PIECES_MAX; i++) {
-		ssize_t n = pread(search->fd, piece, sizeof(piece), (off_t)search->at);
-		size_t found;
+	while ((found = find_magic(piece + at, len - at)) < len - at) {
+		at += found;
+		search->at += found;
+		if (is_member(t, search, piece + at, len - at))
+			return true;
+		at++;
+		search->at++;
+	}
+	/* A member may begin in its last bytes. */
+	search->at += len - at < FIXED ? 0 : len - at - (FIXED - 1);
+	return false;
+}
+
+static int look_on(struct kmes_member_search *search, struct trial *t)
+{
+	uint64_t end = search->at + LOOK_BYTES;
+
+	while (search->at < end) {
+		ssize_t n =
+			pread(search->fd, t->piece, sizeof(t->piece), (off_t)search->at);
 
 		if (n < FIXED || !search->budget)
 			return 0;
-		found = find_magic(piece, (size_t)n);
-		if (found == (size_t)n) {
-			search->at += (size_t)n - overlap;
-			continue;
-		}
-		search->at += found;
-		if (is_member(t, search, search->at))
+		if (look_through(search, t, t->piece, (size_t)n))
 			return 1;
-		search->at++;
 	}
 	return -EINTR;
 }
@@ -131,7 +146,7 @@ int kmes_member_find(struct kmes_member_search *search)
 		free(t);
 		return -ENOMEM;
 	}
-	r = look_through(search, t);
+	r = look_on(search, t);
 	inflateEnd(&t->z);
 	free(t);
 	return r;

@@ -85,18 +85,16 @@ same() {
 }
 
 @test "capture: read in another time zone, locale and boot it is the same" {
-	local boot=00112233-4455-6677-8899-aabbccddeeff locale
+	local boot=00112233-4455-6677-8899-aabbccddeeff
 
-	for locale in de_DE tr_TR; do
-		localedef -i $locale -f UTF-8 "$KMES_TMP/$locale.UTF-8" || skip "no locale sources (package locales)"
-	done
+	localedef -i tr_TR -f UTF-8 "$KMES_TMP/tr_TR.UTF-8" || skip "no locale sources (package locales)"
 	export LOCPATH=$KMES_TMP
-	# What a locale would print or compare otherwise: 1.5, and "I" and "i".
+	# What that locale would print or compare otherwise: 1.5, and "I" and "i".
 	event 2 1 1795983690000000000 floats.I 82a178cb3ff8000000000000a169a149
 	prepare_mixed
 	kmes-dump -sq -w all
 	kmes-dump -sq -j --with-boot >live
-	TZ=Asia/Kolkata LC_ALL=de_DE.UTF-8 kmes-dump -q -j --with-boot all >back
+	TZ=Asia/Kolkata LC_ALL=tr_TR.UTF-8 kmes-dump -q -j --with-boot all >back
 	cmp live back
 	kmes-dump -sq >live
 	TZ=America/St_Johns LC_ALL=tr_TR.UTF-8 kmes-dump -q all >back
@@ -106,7 +104,7 @@ same() {
 	TZ=America/St_Johns LC_ALL=tr_TR.UTF-8 kmes-dump -q -T local all >back
 	cmp live back
 	run ! cmp -s live <(TZ=Asia/Kolkata kmes-dump -q -T local all)
-	LC_ALL=de_DE.UTF-8 run -0 kmes-dump -q -T none all -m 'x>1.25' -t '*.I' -o USERSPACE
+	LC_ALL=tr_TR.UTF-8 run -0 kmes-dump -q -T none all -m 'x>1.25' -t '*.I' -o USERSPACE
 	assert_equal "$(grep -v ^--- <<<"$output")" 'cpu2  #1  USR  floats.I  {x: 1.5, i: "I"}'
 	# As if another boot had written it: its id stands at byte 32.
 	cp all other

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The search for a sound gzip member: what it takes for one, and what it may cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "member.h"
+
+static bool is_start(void *arg, const uint8_t *bytes, size_t len)
+{
+	(*(int *)arg)++;
+	return len >= 4 && !memcmp(bytes, "good", 4);
+}
+
+/* A member of `len` bytes that begin with a word; its length. */
+static size_t pack(const char *word, size_t len, uint8_t *to, size_t size)
+{
+	uint8_t *data = calloc(1, len);
+	z_stream z = { 0 };
+
+	assert_non_null(data);
+	memcpy(data, word, 4);
+	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY),
+			 Z_OK);
+	z.next_in = data;
+	z.avail_in = (uInt)len;
+	z.next_out = to;
+	z.avail_out = (uInt)size;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&z);
+	free(data);
+	return size - z.avail_out;
+}
+
+static int find(int fd, uint64_t from, uint64_t *at, uint64_t budget, int *asked)
+{
+	struct kmes_member_search search = {
+		.fd = fd,
+		.at = from,
+		.budget = budget,
+		.is_start = is_start,
+		.arg = asked,
+	};
+	int rc, rounds = 0;
+
+	*asked = 0;
+	while ((rc = kmes_member_find(&search)) == -EINTR)
+		assert_in_range(++rounds, 1, 10);
+	*at = search.at;
+	return rc;
+}
+
+static int new_file(void)
+{
+	int fd = memfd_create("members", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void put(int fd, const void *bytes, size_t len)
+{
+	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+}
+
+static void member_is_one_that_is_sound_and_begins_right(void **state)
+{
+	uint8_t good[4096], bad[4096], other[4096];
+	size_t len = pack("good", 1000, good, sizeof(good));
+	size_t other_len = pack("else", 1000, other, sizeof(other));
+	int asked, fd = new_file();
+	uint64_t at;
+
+	(void)state;
+	memcpy(bad, good, len);
+	bad[len - 8] ^= 1; /* of the checksum */
+	put(fd, "junk\x1f\x8b\x08\0junk", 12);
+	put(fd, other, other_len);
+	put(fd, bad, len);
+	put(fd, good, len);
+	put(fd, good, len);
+	assert_int_equal(find(fd, 0, &at, 1 << 20, &asked), 1);
+	assert_int_equal(at, 12 + other_len + len);
+	assert_int_equal(find(fd, at + 1, &at, 1 << 20, &asked), 1);
+	assert_int_equal(at, 12 + other_len + 2 * len);
+	assert_int_equal(find(fd, at + 1, &at, 1 << 20, &asked), 0);
+	/* Cut at the end of the file: as sound as it can be. */
+	assert_int_equal(ftruncate(fd, (off_t)(12 + other_len + 2 * len - 3)), 0);
+	assert_int_equal(find(fd, 0, &at, 1 << 20, &asked), 1);
+	assert_int_equal(at, 12 + other_len + len);
+	close(fd);
+}
+
+static void member_is_found_across_pieces_and_looks_around(void **state)
+{
+	static uint8_t zeros[9 << 20];
+	uint8_t good[4096];
+	size_t len = pack("good", 100000, good, sizeof(good)), before;
+	uint64_t at;
+	int asked, fd;
+
+	(void)state;
+	/* Each way in which the magic can lie across the end of a piece of 64 KiB. */
+	for (before = 65536 - 5; before <= 65536 + 2; before++) {
+		fd = new_file();
+		put(fd, zeros, before);
+		put(fd, good, len);
+		assert_int_equal(find(fd, 0, &at, 1 << 20, &asked), 1);
+		assert_int_equal(at, before);
+		close(fd);
+	}
+	fd = new_file();
+	put(fd, zeros, sizeof(zeros));
+	put(fd, good, len);
+	assert_int_equal(find(fd, 0, &at, 1 << 20, &asked), 1);
+	assert_int_equal(at, sizeof(zeros));
+	close(fd);
+}
+
+static void member_that_is_none_costs_no_more_than_the_budget(void **state)
+{
+	static uint8_t bomb[64 << 10];
+	size_t len = pack("good", 10 << 20, bomb, sizeof(bomb));
+	int i, asked, fd = new_file();
+	uint8_t good[4096];
+	uint64_t at;
+
+	(void)state;
+	bomb[len - 8] ^= 1;
+	for (i = 0; i < 20; i++)
+		put(fd, bomb, len);
+	put(fd, good, pack("good", 10, good, sizeof(good)));
+	/* Each costs 10 MiB: after the fourth it is enough. */
+	assert_int_equal(find(fd, 0, &at, 35 << 20, &asked), 0);
+	assert_in_range(asked, 4, 8);
+	assert_int_equal(find(fd, 0, &at, 300 << 20, &asked), 1);
+	assert_int_equal(at, 20 * len);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(member_is_one_that_is_sound_and_begins_right),
+		cmocka_unit_test(member_is_found_across_pieces_and_looks_around),
+		cmocka_unit_test(member_that_is_none_costs_no_more_than_the_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
