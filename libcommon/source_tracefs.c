@@ -185,6 +185,27 @@ static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 	return 0;
 }
 
+/*
+ * Records that come without being asked for, as when somebody writes into our instance's
+ * trace_marker. A kernel need not have them all.
+ */
+static void learn_built_in(struct trace_source *t)
+{
+	static const char *const names[] = { "print",	 "bprint",	 "bputs",
+					     "raw_data", "kernel_stack", "user_stack" };
+	char path[64], *text;
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "events/ftrace/%s/format", names[i]);
+		if (kmes_trace_read(t->root, path, &text, &len) < 0)
+			continue;
+		kmes_trace_formats_add(t->formats, "ftrace", text, len);
+		free(text);
+	}
+}
+
 static int enable_all(struct trace_source *t, struct kmes_error *err)
 {
 	struct kmes_trace_names names;
@@ -202,6 +223,7 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 	for (i = 0; r == 0 && i < names.count; i++)
 		r = enable(t, &names.name[i], err);
 	kmes_trace_names_free(&names);
+	learn_built_in(t);
 	return r;
 }
 

@@ -485,6 +485,15 @@ make_probe() {
 	assert_equal "$(grep -c "ftrace.kmes_$$.first " d.out)" 2
 }
 
+@test "tracefs: marks and stacks that others put into the instance are decoded" {
+	follow d sched/sched_process_exec -T none
+	echo "by hand" >"$INSTANCE/trace_marker"
+	wait_for_line d.out 'TRACE  ftrace\.ftrace\.print  \{common_pid: [0-9]+, ip: [0-9]+, buf: "by hand\\n"\}$'
+	echo 1 >"$INSTANCE/options/stacktrace"
+	/bin/true
+	wait_for_line d.out 'TRACE  ftrace\.ftrace\.kernel_stack  \{common_pid: [0-9]+, size: [0-9]+, caller: '
+}
+
 @test "tracefs: others may clear the buffer and stop the tracing, reading goes on" {
 	local lines
 
