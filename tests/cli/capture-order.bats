@@ -170,6 +170,17 @@ far_apart() {
 	kmes-dump -q -O cpu far >/dev/null
 }
 
+# has_read PID FILE: all of it.
+has_read() {
+	local fd
+
+	for fd in "/proc/$1/fd"/*; do
+		[[ $fd -ef $2 ]] && grep -Eq "^pos:[[:space:]]+$(stat -c %s "$2")\$" "/proc/$1/fdinfo/${fd##*/}" &&
+			return 0
+	done
+	return 1
+}
+
 @test "capture order: in a pipe that brings nothing, and a file that grows, none is held for long" {
 	local end
 
@@ -193,7 +204,7 @@ far_apart() {
 		assert_equal "$output" "$(kmes-dump -q -O cpu grows 2>/dev/null)"
 	done
 	background dump kmes-dump -q -f -O cpu grows
-	wait_for_lines dump.out 50 10
+	wait_until 10 has_read $! grows
 	kill -INT $!
 	end_of $!
 	assert_status 0
