@@ -9,8 +9,11 @@
 #
 # which takes kmes-sim's options. Over the module it is loaded anew with the parameters
 # that correspond; options that only a simulator can keep (--holes, --deny, --load, --demo,
-# another number of slots) skip the test with that reason. Everything is stopped by the
-# teardown below; a file with a teardown of its own calls `common_teardown` in it.
+# more slots than CPUs) skip the test with that reason. With fewer slots asked for than there
+# are CPUs the test is kept to the first ones: the other rings are there and stay empty; a
+# test that minds asks for `exact_slots` first. For such tests take a while they run on demand
+# alone (KMES_TEST_LEVEL=full). Everything is stopped by the teardown below; a file with a
+# teardown of its own calls `common_teardown` in it.
 
 bats_require_minimum_version 1.5.0
 
@@ -27,6 +30,11 @@ over_native_calls() { [[ ${KMES_SOURCE:-} == native ]]; }
 
 # Skip, with the reason given, what the module cannot offer.
 simulator_only() { ! over_module || skip "over the module: $1"; }
+
+# exact_slots N: skip where there is another number of rings.
+exact_slots() {
+	[[ $1 -eq $(nproc --all) ]] || simulator_only "exactly $1 rings"
+}
 
 common_setup() {
 	KMES_TMP=$(mktemp -d "${TMPDIR:-/tmp}/kmes-test.XXXXXX")
@@ -178,6 +186,16 @@ sim_stop() {
 	end_of "$SIM_PID"
 }
 
+# module_slots N: what this test starts from here on emits on the first N CPUs alone.
+module_slots() {
+	local cpus
+
+	cpus=$(nproc --all)
+	[[ $1 -le $cpus ]] || skip "over the module: --slots=$1 on $cpus CPUs"
+	[[ $1 -eq $cpus || ${KMES_TEST_LEVEL:-} == full ]] || skip "over the module: on demand"
+	taskset -cp "0-$(($1 - 1))" "$BASHPID" >/dev/null
+}
+
 module_start() {
 	local option value params=()
 
@@ -188,7 +206,7 @@ module_start() {
 		--max-event-size=*) params+=("max_event_size=$(numfmt --from=iec "${value%iB}")") ;;
 		--max-nesting-depth=*) params+=("max_nesting_depth=$value") ;;
 		--max-emit-rate=*) params+=("max_emit_rate_per_process=$value") ;;
-		--slots=*) [[ $value -eq $(nproc --all) ]] || skip "over the module: $option" ;;
+		--slots=*) module_slots "$value" ;;
 		--exempt) ;;
 		*) skip "over the module: $option" ;;
 		esac
