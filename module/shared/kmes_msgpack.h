@@ -278,6 +278,39 @@ static inline __u32 kmes_mp_values(const struct kmes_mp_token *tok)
 	return tok->type == KMES_MP_MAP ? 2 * tok->count : tok->count;
 }
 
+/* The size of each scalar whose first byte tells it all, 0 for every other first byte. */
+#define KMES_MP_FIXSTR(n) [0xa0 + (n)] = 1 + (n)
+#define KMES_MP_FIXSTR_4(n)                                                              \
+	KMES_MP_FIXSTR(n), KMES_MP_FIXSTR((n) + 1), KMES_MP_FIXSTR((n) + 2),             \
+		KMES_MP_FIXSTR((n) + 3)
+static const __u8 kmes_mp_plain_size[256] = {
+	[0x00 ... 0x7f] = 1,  KMES_MP_FIXSTR_4(0),  KMES_MP_FIXSTR_4(4),
+	KMES_MP_FIXSTR_4(8),  KMES_MP_FIXSTR_4(12), KMES_MP_FIXSTR_4(16),
+	KMES_MP_FIXSTR_4(20), KMES_MP_FIXSTR_4(24), KMES_MP_FIXSTR_4(28),
+	[0xc0] = 1,	      [0xc2 ... 0xc3] = 1,  [0xca] = 5,
+	[0xcb] = 9,	      [0xcc] = 2,	    [0xcd] = 3,
+	[0xce] = 5,	      [0xcf] = 9,	    [0xd0] = 2,
+	[0xd1] = 3,	      [0xd2] = 5,	    [0xd3] = 9,
+	[0xe0 ... 0xff] = 1,
+};
+
+/* Step over up to `count` such scalars; how many there were. */
+static inline __u32 kmes_mp_skip_plain(const __u8 **pos, const __u8 *end, __u32 count)
+{
+	const __u8 *p = *pos;
+	__u32 n;
+
+	for (n = 0; n < count && p < end; n++) {
+		__u32 size = kmes_mp_plain_size[*p];
+
+		if (!size || size > (__u64)(end - p))
+			break;
+		p += size;
+	}
+	*pos = p;
+	return n;
+}
+
 /*
  * Are the len bytes exactly one well-formed value, nested no deeper than max_depth (at
  * most KMES_MP_DEPTH_MAX)? Tells what is wrong, KMES_MP_OK if nothing. The time is linear
@@ -299,6 +332,12 @@ static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
 	if (max_depth > KMES_MP_DEPTH_MAX)
 		max_depth = KMES_MP_DEPTH_MAX;
 	for (;;) {
+		left -= kmes_mp_skip_plain(&pos, end, left);
+		while (!left) {
+			if (!depth)
+				return pos == end ? KMES_MP_OK : KMES_MP_TRAILING;
+			left = scratch->left[--depth];
+		}
 		fault = kmes_mp_step(&pos, end, &tok);
 		if (fault)
 			return fault;
@@ -308,11 +347,6 @@ static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
 				return KMES_MP_DEEP;
 			scratch->left[depth++] = left;
 			left = kmes_mp_values(&tok);
-		}
-		while (!left) {
-			if (!depth)
-				return pos == end ? KMES_MP_OK : KMES_MP_TRAILING;
-			left = scratch->left[--depth];
 		}
 	}
 }
