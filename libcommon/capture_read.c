@@ -237,7 +237,12 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	uint64_t first, last, end;
 
 	if (find_number(&r->event, "first", &first) &&
-	    find_number(&r->event, "last", &last) && first <= last) {
+	    find_number(&r->event, "last", &last)) {
+		/* Sequences begin with 1. */
+		if (!first || first > last)
+			return kmes_error_set(&r->err, -EBADMSG,
+					      "no loss before byte %llu",
+					      (unsigned long long)r->at);
 		item->kind = KMES_ITEM_LOSS;
 		item->loss.cpu = r->event.cpu;
 		item->loss.first = first;

@@ -164,6 +164,12 @@ int cli_parse_rate(uint64_t *per_second, const char *text); /* N or N/s */
 int cli_parse_cpus(struct cli_cpus *cpus, const char *text);
 void cli_cpus_fini(struct cli_cpus *cpus);
 
+/* a + b, or UINT64_MAX where that is less. */
+static inline uint64_t cli_sum_capped(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* The longest TIME: 2^63 ns. */
 #define CLI_TIME_MAX (UINT64_C(1) << 63)
 

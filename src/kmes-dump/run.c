@@ -43,11 +43,6 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t sum_capped(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static void set_times(struct run *run, uint64_t first_ns)
 {
 	dump_options_set_times(run->opts, first_ns);
@@ -106,7 +101,7 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 	if (run->opts->until_ns == UINT64_MAX ||
 	    (run->opts->captures && !run->opts->follow_capture))
 		return false;
-	if (clock_ns(CLOCK_REALTIME) <= sum_capped(run->opts->until_ns, LATE_NS))
+	if (clock_ns(CLOCK_REALTIME) <= cli_sum_capped(run->opts->until_ns, LATE_NS))
 		return false;
 	if (run->drain_ns == UINT64_MAX)
 		run->drain_ns = now_ns + DRAIN_NS;
@@ -237,7 +232,7 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		.writes_stdout = opts->prints || !strcmp(opts->record.file, "-"),
 		.tally = tally,
 		.has_filter = kmes_filter_is_set(opts->events.filter),
-		.stop_ns = sum_capped(now_ns, opts->duration_ns),
+		.stop_ns = cli_sum_capped(now_ns, opts->duration_ns),
 		.drain_ns = UINT64_MAX,
 		.reader_looked_ns = now_ns,
 	};

@@ -29,8 +29,10 @@ void dump_tally_lose(struct dump_tally *tally, const struct kmes_loss *loss)
 {
 	uint64_t count = loss->last - loss->first + 1;
 
-	tally->lost += count;
-	tally->lost_by_cpu[loss->cpu] += count;
+	/* Strangers' captures may make it more than there can be: never less by it. */
+	tally->lost = cli_sum_capped(tally->lost, count);
+	tally->lost_by_cpu[loss->cpu] =
+		cli_sum_capped(tally->lost_by_cpu[loss->cpu], count);
 }
 
 static void print_cpus(const struct dump_tally *tally, FILE *line)

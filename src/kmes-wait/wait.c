@@ -42,11 +42,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t sum_capped(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static bool is_json(const struct wait *w)
 {
 	return w->opts->print.format == &kmes_format_json;
@@ -85,7 +80,7 @@ static bool take_event(struct wait *w, const struct kmes_event *event)
 	if (!kmes_filter_passes(w->opts->events.filter, event))
 		return false;
 	if (w->opts->on_idle)
-		w->idle_at_ns = sum_capped(now_ns(), w->opts->idle_ns);
+		w->idle_at_ns = cli_sum_capped(now_ns(), w->opts->idle_ns);
 	if (!w->opts->on_events)
 		return false;
 	if (!w->opts->quiet)
@@ -168,7 +163,7 @@ static bool look_around(struct wait *w, bool is_empty, enum wait_end *end)
 		return false;
 	}
 	if (!is_last)
-		w->last_look_ns = sum_capped(
+		w->last_look_ns = cli_sum_capped(
 			now, is_empty && w->opts->surviving ? HELD_NS : LAST_LOOK_NS);
 	else if (now >= w->last_look_ns || (is_empty && !w->opts->surviving)) {
 		*end = end_of_wait(w, now);
@@ -238,9 +233,9 @@ enum wait_end wait_run(const struct wait_opts *opts, struct kmes_reader *reader,
 		.reader = reader,
 		.command = command,
 		.printer = printer,
-		.timeout_at_ns = sum_capped(now, opts->timeout_ns),
+		.timeout_at_ns = cli_sum_capped(now, opts->timeout_ns),
 		.reader_looked_ns = now,
-		.idle_at_ns = opts->on_idle ? sum_capped(now, opts->idle_ns) : UINT64_MAX,
+		.idle_at_ns = opts->on_idle ? cli_sum_capped(now, opts->idle_ns) : UINT64_MAX,
 	};
 
 	return loop(&w);

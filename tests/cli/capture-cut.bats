@@ -154,6 +154,31 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	assert_match "$stderr" 'not an event at byte'
 }
 
+# own_record PAYLOAD-HEX...: records of a capture's own, of CPU 0.
+own_record() {
+	python3 -c '
+import struct, sys
+for payload in map(bytes.fromhex, sys.argv[1:]):
+    sys.stdout.buffer.write(struct.pack("<IIQQHB50x", 77 + len(payload), 77, 5, 1, 0, 0) + payload)' "$@"
+}
+
+@test "capture cut: a loss that cannot have been is damage" {
+	local loss
+
+	prepare_small
+	# From 0 on, which would make no events at all of all there can be; and backwards.
+	for loss in 82a5666972737400a46c617374cfffffffffffffffff 82a5666972737405a46c61737404; do
+		{ head -c 147 all; own_record $loss; tail -c +148 all; } >odd
+		run -1 --separate-stderr kmes-dump -q odd
+		assert_equal "$output" "$(head -1 want)"
+		assert_equal "$stderr" "kmes-dump: odd: no loss before byte $((147 + 77 + ${#loss} / 2))"
+	done
+	# What we do not know is nothing to us.
+	{ head -c 147 all; own_record 81a16101; tail -c +148 all; } >odd
+	run -0 kmes-dump -q odd
+	assert_output "$(cat want)"
+}
+
 @test "capture cut: damage in a member comes behind the events that stand before it" {
 	prepare_small
 	gzip -9nc all >one.gz

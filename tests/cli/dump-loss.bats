@@ -36,6 +36,20 @@ cpu0  #6  USR  x  {}"
 	assert_equal "${lines[1]}" '{"time":"2026-11-29T20:21:22.000000002Z","ts_ns":1795983682000000002,"cpu":0,"lost":4999999999,"first":2,"last":5000000000}'
 }
 
+@test "dump loss: counts that add up to more than 64 bits do not become small ones [L2]" {
+	event 0 1 ${T}000000001 x
+	event 0 18446744073709551615 ${T}000000002 x
+	event 1 1 ${T}000000001 x
+	event 1 5 ${T}000000002 x
+	prepared_start
+	run -3 --separate-stderr kmes-dump -s -T none -L -w file
+	assert_equal "${stderr_lines[-1]}" "kmes-dump: 4 events, 18446744073709551615 lost (cpu0: 18446744073709551613, cpu1: 3)"
+	run -3 --separate-stderr kmes-dump -L file
+	assert_equal "${stderr_lines[-1]}" "kmes-dump: 4 events, 18446744073709551615 lost (cpu0: 18446744073709551613, cpu1: 3)"
+	run -0 kmes-stat -j -r file
+	assert_match "$output" '"lost":18446744073709551615,'
+}
+
 @test "dump loss: a filter that hides the survivor does not hide the mark" {
 	event 0 1 ${T}000000001 x
 	event 0 9 ${T}000000002 hidden
