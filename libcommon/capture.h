@@ -75,7 +75,7 @@ int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
 		       const struct kmes_capture_info *info,
 		       const struct kmes_capture_options *options);
 
-/* Another header, as what follows is from elsewhere. 0 or -errno, as below. */
+/* An end and another header, as what follows is from elsewhere. 0 or -errno, as below. */
 int kmes_capture_add_header(struct kmes_capture_writer *w,
 			    const struct kmes_capture_info *info);
 

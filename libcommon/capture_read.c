@@ -196,6 +196,13 @@ static int take_header(struct kmes_capture_reader *r)
 		return kmes_error_set(&r->err, -EPROTO,
 				      "capture version %u, this program reads %u",
 				      version, KMES_CAPTURE_VERSION);
+	/* Joined behind one that was cut: what it lacks does not go by unseen. */
+	if (r->events && !r->has_ended && !r->is_damaged) {
+		kmes_error_set(&r->err, 0,
+			       "has no end before the capture that begins at byte %llu",
+			       (unsigned long long)r->at);
+		r->has_note = true;
+	}
 	memcpy(&r->info.flags, h + 12, sizeof(r->info.flags));
 	memcpy(r->info.stream_id, h + 16, 16);
 	memcpy(r->info.boot_id, h + 32, 16);
@@ -302,7 +309,7 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
 			if (len < KMES_CAPTURE_HEADER_SIZE)
 				return 0;
 			rc = take_header(r);
-			if (rc < 0)
+			if (rc < 0 || r->has_note)
 				return rc;
 			continue;
 		}

@@ -48,8 +48,7 @@ static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
 	return 0;
 }
 
-int kmes_capture_add_header(struct kmes_capture_writer *w,
-			    const struct kmes_capture_info *info)
+static int put_header(struct kmes_capture_writer *w, const struct kmes_capture_info *info)
 {
 	const uint32_t version = KMES_CAPTURE_VERSION;
 	uint8_t *h;
@@ -85,7 +84,7 @@ int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
 	}
 	w->sink = sink;
 	w->is_packed = options->gzip_level != 0;
-	r = kmes_capture_add_header(w, info);
+	r = put_header(w, info);
 	if (r < 0) {
 		kmes_capture_end(w, NULL);
 		return r;
@@ -153,6 +152,14 @@ static int add_end(struct kmes_capture_writer *w)
 	kmes_pack_uint(&p, w->events);
 	return add_record(w, 0, 0,
 			  (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &p);
+}
+
+int kmes_capture_add_header(struct kmes_capture_writer *w,
+			    const struct kmes_capture_info *info)
+{
+	int r = add_end(w);
+
+	return r < 0 ? r : put_header(w, info);
 }
 
 int kmes_capture_push(struct kmes_capture_writer *w)

@@ -162,6 +162,31 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
     sys.stdout.buffer.write(struct.pack("<IIQQHB50x", 77 + len(payload), 77, 5, 1, 0, 0) + payload)' "$@"
 }
 
+@test "capture cut: one that was cut between two events is told behind cat(1), too" {
+	local file
+
+	prepare_small
+	head -c 147 all >short
+	cat short all >odd
+	gzip -k odd
+	for file in odd odd.gz; do
+		run -1 --separate-stderr kmes-dump -q $file
+		assert_equal "$output" "$(head -1 want; cat want)"
+		assert_equal "$stderr" "kmes-dump: $file: has no end before the capture that begins at byte 147"
+		run -1 kmes-dump -q -O time - <$file
+		run -1 kmes-stat -j -r $file
+		assert_match "$output" '"truncated":true'
+	done
+	# Recorded again, several in a row end each for itself.
+	cp all other
+	printf '\377' | dd of=other bs=1 seek=32 conv=notrunc status=none
+	kmes-dump -q all other all -w again
+	run -0 kmes-dump -q again
+	assert_output "$(cat want want want)"
+	head -c $(($(stat -c %s again) / 2)) again >odd
+	run -1 kmes-dump -q odd
+}
+
 @test "capture cut: a loss that cannot have been is damage" {
 	local loss
 
