@@ -234,7 +234,7 @@ static char *put_payload(struct kmes_outbuf *out, char *p, const struct kmes_eve
 	struct kmes_walk w;
 
 	p = put_lit(p, ",\"payload\":");
-	if (kmes_payload_check(e->payload, e->payload_len)) {
+	if (kmes_event_check(e)) {
 		p = put_lit(p, "{\"$raw\":");
 		return put_tagged_base64(out, p, e->payload, e->payload_len);
 	}

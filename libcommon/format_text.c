@@ -143,7 +143,7 @@ static void put_line(struct kmes_formatter *f, struct kmes_outbuf *out,
 
 	if (e->payload_len) {
 		p = put_separator(p);
-		fault = kmes_payload_check(e->payload, e->payload_len);
+		fault = kmes_event_check(e);
 		if (fault) {
 			p = put_undecodable(f, out, p, e, fault);
 		} else {
@@ -265,7 +265,7 @@ static void put_pretty(struct kmes_formatter *f, struct kmes_outbuf *out,
 	p = put_guid_line(p, "token", e->effective_token_guid, color);
 	p = put_guid_line(p, "true_token", e->true_token_guid, color);
 	if (e->payload_len) {
-		fault = kmes_payload_check(e->payload, e->payload_len);
+		fault = kmes_event_check(e);
 		if (fault) {
 			p = put_indent(p, 1);
 			p = put_undecodable(f, out, p, e, fault);

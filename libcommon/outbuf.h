@@ -96,17 +96,26 @@ static inline char *put_9(char *p, uint32_t v)
 	return put_6(p, v % 1000000);
 }
 
-/* Stores eight bytes at least, of which those behind the number mean nothing. */
 char *put_u64_long(char *p, uint64_t v);
 
-/* Up to 20 digits; see above. */
+/* Up to 20 digits. Stores eight bytes in any case; those behind the number mean nothing. */
 static inline char *put_u64(char *p, uint64_t v)
 {
+	uint32_t hundreds, pairs, tens, digits, zeros;
+
 	if (v < 10)
 		return put_char(p, '0' + v);
-	if (v < 100)
-		return put_2(p, v);
-	return put_u64_long(p, v);
+	if (v >= 10000)
+		return put_u64_long(p, v);
+	/* Four digits in the bytes of a word, the first in the lowest; see outbuf.c. */
+	hundreds = (uint32_t)v * 5243 >> 19;
+	pairs = hundreds | ((uint32_t)v - 100 * hundreds) << 16;
+	tens = pairs * 103 >> 10 & 0x000f000f;
+	digits = tens | (pairs - 10 * tens) << 8;
+	zeros = __builtin_ctz(digits) / 8;
+	digits = (digits + 0x30303030) >> 8 * zeros;
+	memcpy(p, &digits, sizeof(digits));
+	return p + sizeof(digits) - zeros;
 }
 
 static inline char *put_i64(char *p, int64_t v)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kmes.h"
 #include "kmes_msgpack.h"
 
 /* What the name of a key tells about its value. */
@@ -61,6 +62,12 @@ struct kmes_walk {
 
 /* Is this one value that can be walked? KMES_MP_OK, or why not. */
 enum kmes_mp_fault kmes_payload_check(const uint8_t *payload, uint32_t len);
+
+/* The same of an event's payload, which need not be looked at when it is our own. */
+static inline enum kmes_mp_fault kmes_event_check(const struct kmes_event *e)
+{
+	return e->is_sound ? KMES_MP_OK : kmes_payload_check(e->payload, e->payload_len);
+}
 
 enum kmes_hint kmes_hint_of_key(const uint8_t *key, uint32_t len);
 

@@ -118,6 +118,7 @@ static int ring_parse(struct kmes_ring *ring)
 		if (ring->head.cpu != ring->cpu)
 			return -EBADMSG;
 		if (ring_accept(ring)) {
+			ring->head.is_sound = ring->is_sound;
 			ring->has_head = true;
 			return 1;
 		}

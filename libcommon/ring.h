@@ -53,6 +53,7 @@ struct kmes_ring {
 	bool has_loss; /* loss_first up to the head's sequence are lost */
 	bool has_note;
 	bool has_resize;
+	bool is_sound;	   /* payloads are the library's own */
 	bool ended;	   /* replaced, and the source is gone: nothing more comes */
 	uint64_t last_seq; /* of the head, or of the event before it */
 	uint64_t loss_first;

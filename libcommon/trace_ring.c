@@ -442,6 +442,7 @@ int kmes_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
 	ring->ops = &trace_ops;
 	ring->priv = t;
 	ring->fd = map->fd;
+	ring->is_sound = true;
 	/* The buffer is as old as we are: the first record lost is a loss, too. */
 	ring->has_last = true;
 	return 0;
