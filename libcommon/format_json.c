@@ -161,6 +161,7 @@ static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *
 	struct kmes_mp_token tok;
 	const uint8_t *key;
 	enum kmes_then then;
+	uint64_t number;
 	uint32_t key_len;
 
 	for (;;) {
@@ -179,16 +180,21 @@ static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *
 			continue;
 		}
 		hint = w->hint;
-		kmes_walk_next(w, &tok);
-		if (kmes_token_opens(&tok)) {
-			p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
-			continue;
+		if (place != KMES_AT_KEY && kmes_walk_uint(w, &number)) {
+			p = put_u64(p, number);
+			then = kmes_walk_done(w, NULL);
+		} else {
+			kmes_walk_next(w, &tok);
+			if (kmes_token_opens(&tok)) {
+				p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
+				continue;
+			}
+			if (place == KMES_AT_KEY)
+				p = put_string_key(out, p, tok.data, tok.len);
+			else
+				p = put_json_scalar(out, p, &tok, hint);
+			then = kmes_walk_done(w, &tok);
 		}
-		if (place == KMES_AT_KEY)
-			p = put_string_key(out, p, tok.data, tok.len);
-		else
-			p = put_json_scalar(out, p, &tok, hint);
-		then = kmes_walk_done(w, &tok);
 		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
 			p = put_char(p, w->closed_map ? '}' : ']');
 		if (then == KMES_THEN_END)

@@ -162,4 +162,28 @@ static inline bool kmes_walk_short_key(struct kmes_walk *w, const uint8_t **key,
 	return true;
 }
 
+/*
+ * Is the next token an unsigned number, with eight bytes behind its first one? Then it is
+ * stepped over. One load and a shift serve all sizes, so nothing is guessed wrong.
+ */
+static inline bool kmes_walk_uint(struct kmes_walk *w, uint64_t *v)
+{
+	const uint8_t *pos = w->pos;
+	unsigned int size;
+
+	if (w->end - pos <= (int)sizeof(*v))
+		return false;
+	if (*pos < 0x80) {
+		*v = *pos;
+		w->pos++;
+		return true;
+	}
+	if ((*pos & 0xfc) != 0xcc)
+		return false;
+	size = 1u << (*pos & 3);
+	*v = kmes_mp_number(pos + 1, sizeof(*v)) >> (64 - 8 * size);
+	w->pos += 1 + size;
+	return true;
+}
+
 #endif

@@ -165,6 +165,7 @@ char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_
 {
 	struct kmes_mp_token tok;
 	enum kmes_then then;
+	uint64_t number;
 	char *end;
 
 	for (;;) {
@@ -180,16 +181,22 @@ char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_
 			}
 		}
 		hint = w->hint;
-		kmes_walk_next(w, &tok);
-		if (kmes_token_opens(&tok)) {
-			p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
-			continue;
+		if (place != KMES_AT_KEY && hint != KMES_HINT_ACCESS &&
+		    kmes_walk_uint(w, &number)) {
+			p = put_u64(p, number);
+			then = kmes_walk_done(w, NULL);
+		} else {
+			kmes_walk_next(w, &tok);
+			if (kmes_token_opens(&tok)) {
+				p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
+				continue;
+			}
+			if (place == KMES_AT_KEY)
+				p = put_key(out, p, &tok, key_color);
+			else
+				p = put_scalar(out, p, &tok, hint);
+			then = kmes_walk_done(w, &tok);
 		}
-		if (place == KMES_AT_KEY)
-			p = put_key(out, p, &tok, key_color);
-		else
-			p = put_scalar(out, p, &tok, hint);
-		then = kmes_walk_done(w, &tok);
 		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
 			p = put_char(p, w->closed_map ? '}' : ']');
 		if (then == KMES_THEN_END)
