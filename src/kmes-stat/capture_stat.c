@@ -21,8 +21,8 @@ static int take_item(struct capture_stat *cs, const struct kmes_item *item,
 
 	if (item->kind == KMES_ITEM_LOSS) {
 		if (!cpus || kmes_cpus_has(cpus, item->loss.cpu))
-			cs->lost = cli_sum_capped(
-				cs->lost, item->loss.last - item->loss.first + 1);
+			cs->lost = cli_sum_capped(cs->lost,
+						  item->loss.last - item->loss.first + 1);
 		return 0;
 	}
 	if (cpus && !kmes_cpus_has(cpus, e->cpu))

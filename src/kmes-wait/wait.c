@@ -235,7 +235,8 @@ enum wait_end wait_run(const struct wait_opts *opts, struct kmes_reader *reader,
 		.printer = printer,
 		.timeout_at_ns = cli_sum_capped(now, opts->timeout_ns),
 		.reader_looked_ns = now,
-		.idle_at_ns = opts->on_idle ? cli_sum_capped(now, opts->idle_ns) : UINT64_MAX,
+		.idle_at_ns = opts->on_idle ? cli_sum_capped(now, opts->idle_ns)
+					    : UINT64_MAX,
 	};
 
 	return loop(&w);
