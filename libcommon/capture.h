@@ -112,6 +112,12 @@ int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events);
 struct kmes_capture_reader;
 
 /*
+ * A descriptor of a file, for kmes_capture_open; "-" is standard input. A FIFO is waited
+ * for by kmes_capture_wait, also until somebody opens it for writing. Or -errno.
+ */
+int kmes_capture_open_file(const char *file);
+
+/*
  * Reads a capture, plain or gzip, from `fd`, which belongs to the reader from now on, also
  * on failure. `follow`: a file's end is only where it has grown to so far. 0 or -errno.
  */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* capture_read.c - takes a capture apart, whole events up to where it is damaged or cut. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture.h"
 #include "inflate.h"
@@ -33,6 +35,17 @@ struct kmes_capture_reader {
 	struct kmes_event event;
 	struct kmes_error err;
 };
+
+int kmes_capture_open_file(const char *file)
+{
+	int fd;
+
+	if (!strcmp(file, "-"))
+		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
 
 int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow)
 {

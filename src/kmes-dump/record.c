@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 
 #include "cli.h"
 
+/* Whether somebody reads a FIFO by now is asked after so often. */
+#define FIFO_MS 20
 /* A kill may cost a second: the machine has the rest to stand still. */
 #define PUSH_NS 250000000u
 
@@ -34,7 +37,7 @@ bool dump_record_reader_is_gone(const struct dump_recorder *rec)
 	return rec->error == -EPIPE && is_stdout(rec);
 }
 
-/* A FIFO that nobody opened for reading, and a signal: there is nothing to be said. */
+/* A FIFO that nobody opened for reading, to the end: there is nothing to be said. */
 static bool was_stopped(const struct dump_recorder *rec)
 {
 	return rec->error == -EINTR;
@@ -116,18 +119,45 @@ static int prepare_file(struct dump_recorder *rec, int fd, bool append)
 	return 0;
 }
 
+static bool is_over(const struct dump_recorder *rec)
+{
+	return cli_stop_signal() || (rec->is_over && rec->is_over(rec->is_over_arg));
+}
+
+static bool is_fifo(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* open(2) as it is without O_NONBLOCK, but that the end of the run is noticed: -EINTR. */
+static int open_when_read(const struct dump_recorder *rec, int flags)
+{
+	int fd;
+
+	while ((fd = open(rec->opts->file, flags | O_NONBLOCK, 0600)) < 0) {
+		if (errno != ENXIO || !is_fifo(rec->opts->file))
+			return -errno;
+		if (is_over(rec))
+			return -EINTR;
+		poll(NULL, 0, FIFO_MS);
+	}
+	if (fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
 /* The descriptor of a plain FILE, or -errno. `append`: if it is still the one we wrote. */
 static int open_file(struct dump_recorder *rec, bool append)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
-	int r, fd;
+	int r, fd = open_when_read(rec, flags);
 
-	/* A FIFO is waited for until somebody reads it. */
-	do {
-		fd = open(rec->opts->file, flags, 0600);
-	} while (fd < 0 && errno == EINTR && !cli_stop_signal());
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = prepare_file(rec, fd, append);
 	if (r < 0) {
 		close(fd);

@@ -23,6 +23,10 @@ struct dump_recorder {
 	dev_t dev;
 	ino_t ino;
 	int error; /* the first -errno; a message said it */
+
+	/* Asked while nobody reads a FIFO: whether the run is over. NULL: by signals alone. */
+	bool (*is_over)(void *arg);
+	void *is_over_arg;
 };
 
 /* Nothing is opened yet. */

@@ -3,7 +3,6 @@
 #include "row.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,17 +61,12 @@ static bool is_wanted(struct dump_row *row, const struct kmes_item *item)
 static void open_next(struct dump_row *row)
 {
 	const char *file = *row->files;
-	bool is_stdin = !strcmp(file, "-");
-	int rc, fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-			      : open(file, O_RDONLY | O_CLOEXEC);
+	int rc, fd = kmes_capture_open_file(file);
 
-	/* A FIFO without a writer: the signal matters more. */
-	if (fd < 0 && errno == EINTR)
-		return;
 	row->files++;
-	row->name = is_stdin ? "standard input" : file;
+	row->name = strcmp(file, "-") ? file : "standard input";
 	if (fd < 0) {
-		failed(row, strerror(errno));
+		failed(row, strerror(-fd));
 		return;
 	}
 	rc = kmes_capture_open(&row->capture, fd, row->follow);

@@ -129,6 +129,16 @@ static bool look_around(struct run *run, bool rings_are_empty, enum dump_end *en
 	return is_time_up(run, now_ns, rings_are_empty);
 }
 
+/* While nobody reads the FIFO that is to be written. */
+static bool is_over(void *arg)
+{
+	struct run *run = arg;
+
+	if (cli_signal_arrived(SIGUSR1))
+		dump_tally_print(run->tally, run->has_filter);
+	return is_time_up(run, clock_ns(CLOCK_MONOTONIC), true);
+}
+
 /* How long there is nothing to do but to wait for events. */
 static int wait_ms(const struct run *run)
 {
@@ -241,6 +251,10 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		cli_print_before_wait(printer, push_record, recorder);
 	if (!opts->captures)
 		set_times(&run, 0);
+	if (recorder) {
+		recorder->is_over = is_over;
+		recorder->is_over_arg = &run;
+	}
 	end = loop(&run);
 	if (end == DUMP_END_DONE || (end == DUMP_END_STOPPED && opts->follow_capture))
 		take_rest(&run);

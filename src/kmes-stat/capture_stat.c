@@ -3,9 +3,7 @@
 #include "capture_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "capture.h"
 
@@ -52,17 +50,15 @@ static void note_slots(struct capture_stat *cs, bool *is_open,
 int capture_stat_read(struct capture_stat *cs, const char *file,
 		      const struct kmes_cpus *cpus)
 {
-	bool is_stdin = !strcmp(file, "-");
-	const char *name = is_stdin ? "standard input" : file;
-	int rc, fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-			      : open(file, O_RDONLY | O_CLOEXEC);
+	const char *name = strcmp(file, "-") ? file : "standard input";
+	int rc, fd = kmes_capture_open_file(file);
 	struct kmes_capture_reader *reader;
 	struct kmes_item item;
 	bool is_open = false;
 
 	memset(cs, 0, sizeof(*cs));
 	if (fd < 0) {
-		cli_error("%s: %s", name, strerror(errno));
+		cli_error("%s: %s", name, strerror(-fd));
 		return -EIO;
 	}
 	if (kmes_capture_open(&reader, fd, false) < 0)

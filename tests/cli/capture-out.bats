@@ -210,6 +210,11 @@ open("more", "wb").write(data)'
 	kmes-dump -sq -w /dev/null
 }
 
+# catches PID SIGNAL: it has a handler for that number.
+catches() {
+	(((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> ($2 - 1)) & 1))
+}
+
 @test "capture out: a FIFO waits for its reader, and a signal ends that" {
 	rings_start --slots=1
 	kmes-emit -n 5 -t x
@@ -228,6 +233,17 @@ open("more", "wb").write(data)'
 	kill -INT $!
 	end_of $!
 	assert_status 130
+	# So does the time, and totals are told.
+	run -0 --separate-stderr timeout 20 kmes-dump -q -d 0.3 -w fifo
+	assert_equal "$stderr" ""
+	run -0 timeout 20 kmes-dump -q -b "@$(date -d '+1 second' +%s)" -w fifo
+	background dump kmes-dump -w fifo
+	# Before it is caught it would end the run.
+	wait_until 10 catches $! 10
+	kill -USR1 $!
+	wait_for_line dump.err '^kmes-dump: 0 events, 0 lost$'
+	kill -TERM $!
+	end_of $!
 	background dump kmes-dump -s -w fifo
 	timeout 20 kmes-dump -q -T none fifo >got
 	end_of $!

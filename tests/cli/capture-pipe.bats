@@ -82,6 +82,16 @@ for i, byte in enumerate(open(sys.argv[1], "rb").read()):
 	assert_equal "$(grep -vc '^---' got)" "$(summed read.err)"
 }
 
+# has_opened PID FILE
+has_opened() {
+	local fd
+
+	for fd in "/proc/$1/fd"/*; do
+		[[ ! $fd -ef $2 ]] || return 0
+	done
+	return 1
+}
+
 @test "capture pipe: while nothing comes signals, -d and a closed stdout are obeyed" {
 	mkfifo fifo
 	exec {keep}<>fifo
@@ -103,11 +113,21 @@ for i, byte in enumerate(open(sys.argv[1], "rb").read()):
 	exec {keep}>&-
 	# Nobody has opened the other end.
 	background dump kmes-dump -r fifo
-	sleep 0.3
+	wait_until 10 has_opened $! fifo
+	kill -USR1 $!
+	wait_for_line dump.err '^kmes-dump: 0 events'
 	kill -INT $!
 	end_of $!
 	assert_status 130
-	assert_equal "$(grep -c Interrupted dump.err || true)" 0
+	assert_equal "$(wc -l <dump.err)" 2
+	run -0 --separate-stderr timeout 20 kmes-dump -q -d 0.3 -r fifo
+	run -0 --separate-stderr timeout 20 bash -c 'kmes-dump -r fifo | true; exit "${PIPESTATUS[0]}"'
+	assert_equal "$stderr" ""
+	background stat kmes-stat -r fifo
+	wait_until 10 has_opened $! fifo
+	kill -TERM $!
+	end_of $!
+	assert_status 143
 }
 
 @test "capture pipe: -f shows what another kmes-dump writes, as it comes" {
