@@ -71,6 +71,25 @@ has_bytes() { [[ -s $1 ]]; }
 	[[ $(grep -aco KMESCAP1 file.1) -ge 1 && $(grep -ao KMESCAP1 file.1 | wc -l) -eq 2 ]]
 }
 
+@test "capture end: SIGHUP without a terminal loses nothing of a packed one, either" {
+	local i
+
+	rings_start --slots=1 --load=20000
+	record dump kmes-dump -z -w file
+	for i in 1 2 3 4 5 6; do
+		# Every other time the name still holds our file.
+		((i % 2)) || mv file file.$i
+		kill -HUP $PID
+		wait_until 10 has_bytes file
+	done
+	kill -TERM $PID
+	end_of $PID
+	assert_status 0
+	assert_equal "$(held file.2 file.4 file.6 file)" "$(summed dump.err)"
+	kmes-dump -q -T none file.2 file.4 file.6 file | sed -E 's/.*#([0-9]+) .*/\1/' >seqs
+	cmp seqs <(seq 1 "$(summed dump.err)")
+}
+
 @test "capture end: -n, -d, -s and the source's end leave a complete file" {
 	rings_start --slots=1 --load=20000
 	kmes-dump -n 777 -w file 2>dump.err

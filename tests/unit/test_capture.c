@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -621,6 +622,63 @@ static void capture_into_a_stuck_pipe_is_given_up(void **state)
 	}
 }
 
+/* Reads a pipe to its end, and what came out of it. */
+struct drain {
+	int fd;
+	uint64_t events;
+	int end;
+};
+
+static void *drain_main(void *arg)
+{
+	struct drain *d = arg;
+	struct kmes_capture_reader *r;
+	struct kmes_item item;
+
+	if (kmes_capture_open(&r, d->fd, false) < 0)
+		return NULL;
+	while ((d->end = kmes_capture_next(r, &item)) >= 0) {
+		if (!d->end)
+			kmes_capture_wait(r, 100, -1);
+		else if (item.kind == KMES_ITEM_EVENT &&
+			 item.event->seq == d->events + 1)
+			d->events++;
+	}
+	kmes_capture_close(r);
+	return NULL;
+}
+
+static void capture_packed_takes_more_while_nothing_goes_out(void **state)
+{
+	enum { BLOCKS = 120 };
+	struct kmes_capture_writer *w;
+	struct drain drain = { 0 };
+	pthread_t thread;
+	uint64_t seq, safe;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(kmes_capture_begin(&w, dup(fds[1]), &info, &packed), 0);
+	/* It is full with the first blocks, and nobody reads: who writes stands still. */
+	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
+	alarm(60);
+	for (seq = 1; seq <= BLOCKS; seq++) {
+		add_event(w, seq, 100000);
+		assert_int_equal(kmes_capture_push(w), 0);
+	}
+	assert_true(kmes_capture_safe_events(w) < BLOCKS);
+	close(fds[1]);
+	drain.fd = fds[0];
+	assert_int_equal(pthread_create(&thread, NULL, drain_main, &drain), 0);
+	assert_int_equal(kmes_capture_end(w, &safe), 0);
+	assert_int_equal(safe, BLOCKS);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	alarm(0);
+	assert_int_equal(drain.events, BLOCKS);
+	assert_int_equal(drain.end, -ENODATA);
+}
+
 static void capture_safe_events_are_those_in_the_file(void **state)
 {
 	struct kmes_capture_writer *w;
@@ -675,6 +733,7 @@ int main(void)
 		cmocka_unit_test(capture_on_a_full_disk_asks_for_space_first),
 		cmocka_unit_test(capture_after_an_error_takes_nothing_more),
 		cmocka_unit_test(capture_into_a_stuck_pipe_is_given_up),
+		cmocka_unit_test(capture_packed_takes_more_while_nothing_goes_out),
 		cmocka_unit_test(capture_safe_events_are_those_in_the_file),
 		cmocka_unit_test(capture_packed_size_is_waited_for),
 	};
