@@ -244,7 +244,7 @@ static int hook(void)
 					 : -ENOENT;
 
 		if (err) {
-			pr_err("kmes: no tracepoint %s: %d\n", hooks[i].name, err);
+			pr_err("kmes: cannot watch %s: %d\n", hooks[i].name, err);
 			unhook();
 			return err;
 		}
