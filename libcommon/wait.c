@@ -13,6 +13,7 @@
  * again after the first nap that brought nothing.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -27,6 +28,8 @@
 #define NAP_MS 50
 /* Sleeps shorter than this become naps, which are as long. */
 #define BUSY_NAP_NS 100000
+/* Naps between two wakes of others that sleep. */
+#define WAKE_OTHERS_EVERY 128
 /* While an event waits for the watermark. */
 #define HELD_NAP_NS 500000
 
@@ -35,6 +38,7 @@ struct kmes_wait {
 	uint32_t bell;
 	bool no_waitv;
 	bool is_busy;	    /* events come faster than sleeping is worth */
+	unsigned int naps;  /* one after the other */
 	uint64_t looked_ns; /* when the world beside the rings was looked at */
 	struct kmes_wait_group groups[];
 };
@@ -203,12 +207,32 @@ static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
 	return gone;
 }
 
-static bool rings_have_news(const struct kmes_ring *rings, unsigned int count)
+/*
+ * need_wake is everybody's: when ours was cleared, another reader may just have fallen
+ * asleep on it, whom nobody wakes while we nap. So we do, on a ring that has news.
+ */
+static void wake_others(const struct kmes_ring *ring)
 {
-	for (unsigned int i = 0; i < count; i++)
-		if (rings[i].ops->has_news(&rings[i]))
-			return true;
-	return false;
+	syscall(SYS_futex, &ring->map.view.producer->futex_counter, FUTEX_WAKE, INT_MAX,
+		NULL, NULL, 0);
+}
+
+/* Goes on so while there are news; the others are woken at once, and now and then. */
+static void nap(struct kmes_wait *w, const struct kmes_ring *rings, unsigned int count)
+{
+	unsigned int i;
+
+	nap_ns(BUSY_NAP_NS);
+	w->is_busy = false;
+	for (i = 0; i < count; i++) {
+		if (!rings[i].ops->has_news(&rings[i]))
+			continue;
+		w->is_busy = true;
+		if (w->naps % WAKE_OTHERS_EVERY)
+			break;
+		wake_others(&rings[i]);
+	}
+	w->naps = w->is_busy ? w->naps + 1 : 0;
 }
 
 /* Until a ring has something to tell, roughly: true; false when the time was over. */
@@ -219,8 +243,7 @@ static bool wait_for_rings(struct kmes_reader *rd, int timeout_ms)
 	bool woken;
 
 	if (w->is_busy && timeout_ms) {
-		nap_ns(BUSY_NAP_NS);
-		w->is_busy = rings_have_news(rd->rings, rd->ring_count);
+		nap(w, rd->rings, rd->ring_count);
 		return true;
 	}
 	w->is_busy = arm(w, rd->rings, rd->ring_count);

@@ -209,6 +209,7 @@ print(levels)'
 }
 
 @test "dump: colors by --color, none in a pipe, and NO_COLOR holds" {
+	export TERM=xterm # a dumb one gets no colors
 	event 0 1 $TS x
 	prepared_start
 	run -0 kmes-dump -sq

@@ -83,6 +83,9 @@ background() {
 	local name=$1
 
 	shift
+	# Empty now: who waits for output must not see that of an earlier one.
+	: >"$KMES_TMP/$name.out"
+	: >"$KMES_TMP/$name.err"
 	env --default-signal=INT,QUIT,PIPE -- "$@" \
 		>"$KMES_TMP/$name.out" 2>"$KMES_TMP/$name.err" 3>&- </dev/null &
 	KMES_PIDS+=($!)

@@ -640,8 +640,7 @@ static void *drain_main(void *arg)
 	while ((d->end = kmes_capture_next(r, &item)) >= 0) {
 		if (!d->end)
 			kmes_capture_wait(r, 100, -1);
-		else if (item.kind == KMES_ITEM_EVENT &&
-			 item.event->seq == d->events + 1)
+		else if (item.kind == KMES_ITEM_EVENT && item.event->seq == d->events + 1)
 			d->events++;
 	}
 	kmes_capture_close(r);

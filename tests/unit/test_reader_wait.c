@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -318,6 +320,42 @@ static void wait_asks_for_no_wake_while_events_keep_coming(void **state)
 	assert_int_equal(ring->consumer->need_wake, 1);
 }
 
+static void *sleep_on_the_ring(void *arg)
+{
+	const uint32_t *word = &ts->rings[0]->producer->futex_counter;
+	struct timespec limit = { .tv_sec = 30 };
+
+	kmes_store_release((uint32_t *)arg, 1);
+	return syscall(SYS_futex, word, FUTEX_WAIT, kmes_load_acquire(word), &limit, NULL,
+		       0)
+		       ? arg
+		       : NULL;
+}
+
+/* Whose flag was cleared by one that naps now is woken by that one. [N2] */
+static void wait_wakes_other_sleepers_while_it_naps(void **state)
+{
+	uint32_t sleeps = 0;
+	uint64_t begun = test_now_ns();
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	begin(1, K64);
+	start(KMES_ORDER_TIME, false, false);
+	pthread_create(&thread, NULL, sleep_on_the_ring, &sleeps);
+	while (!kmes_load_acquire(&sleeps))
+		test_nap_us(100);
+	while (pthread_tryjoin_np(thread, &failed) &&
+	       test_now_ns() - begun < 60000 * MS_NS) {
+		emit(0, 1);
+		kmes_reader_wait(rd, 100, -1);
+		testlog_drain(got, rd);
+	}
+	assert_null(failed);
+	assert_int_equal(ts->rings[0]->w.counts.wakes, 0);
+}
+
 /*
  * Events that are none in a stream without end: the reader comes back all the same, so
  * that its caller can end, and the other rings are read. [D6]
@@ -389,6 +427,7 @@ int main(void)
 		T(wait_tells_that_the_watched_descriptor_hung_up),
 		T(wait_tells_that_the_watched_descriptor_hung_up_under_load),
 		T(wait_asks_for_no_wake_while_events_keep_coming),
+		T(wait_wakes_other_sleepers_while_it_naps),
 		T(wait_is_reached_under_a_flood_of_bad_events),
 	};
 
