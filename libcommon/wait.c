@@ -26,8 +26,11 @@
 #define SLEEP_MS 100
 /* Between two looks where no futex can be waited on. */
 #define NAP_MS 50
-/* Sleeps shorter than this become naps, which are as long. */
+/* Sleeps shorter than this become naps, as long at first and up to the other. */
 #define BUSY_NAP_NS 100000
+#define BUSY_NAP_MAX_NS 800000
+/* A ring that fills by more than this part of it in a nap asks for shorter ones. */
+#define CROWDED_PART 8
 /* Naps between two wakes of others that sleep. */
 #define WAKE_OTHERS_EVERY 128
 /* While an event waits for the watermark. */
@@ -39,6 +42,7 @@ struct kmes_wait {
 	bool no_waitv;
 	bool is_busy;	    /* events come faster than sleeping is worth */
 	unsigned int naps;  /* one after the other */
+	long nap_ns;	    /* the next one's length */
 	uint64_t looked_ns; /* when the world beside the rings was looked at */
 	struct kmes_wait_group groups[];
 };
@@ -53,6 +57,7 @@ int kmes_wait_new(struct kmes_wait **out, unsigned int ring_count)
 	w = calloc(1, sizeof(*w) + n * sizeof(w->groups[0]));
 	if (!w)
 		return -ENOMEM;
+	w->nap_ns = BUSY_NAP_NS;
 	w->group_count = 1;
 	for (i = 1; i < n; i++) {
 		int r = kmes_wait_group_start(&w->groups[i], &w->bell);
@@ -217,22 +222,37 @@ static void wake_others(const struct kmes_ring *ring)
 		NULL, NULL, 0);
 }
 
-/* Goes on so while there are news; the others are woken at once, and now and then. */
+static bool is_crowded(const struct kmes_ring *ring)
+{
+	uint64_t fresh = ring->ops->newest(ring) - kmes_ring_position(ring);
+
+	return fresh > ring->map.view.capacity / CROWDED_PART;
+}
+
+/*
+ * Goes on so while there are news, at a pace that leaves room in the rings; the others are
+ * woken at once, and now and then.
+ */
 static void nap(struct kmes_wait *w, const struct kmes_ring *rings, unsigned int count)
 {
+	bool crowded = false;
 	unsigned int i;
 
-	nap_ns(BUSY_NAP_NS);
+	nap_ns(w->nap_ns);
 	w->is_busy = false;
 	for (i = 0; i < count; i++) {
 		if (!rings[i].ops->has_news(&rings[i]))
 			continue;
 		w->is_busy = true;
-		if (w->naps % WAKE_OTHERS_EVERY)
-			break;
-		wake_others(&rings[i]);
+		crowded |= is_crowded(&rings[i]);
+		if (w->naps % WAKE_OTHERS_EVERY == 0)
+			wake_others(&rings[i]);
 	}
 	w->naps = w->is_busy ? w->naps + 1 : 0;
+	if (!w->is_busy || (crowded && w->nap_ns > BUSY_NAP_NS))
+		w->nap_ns = BUSY_NAP_NS;
+	else if (!crowded && w->nap_ns < BUSY_NAP_MAX_NS)
+		w->nap_ns *= 2;
 }
 
 /* Until a ring has something to tell, roughly: true; false when the time was over. */
