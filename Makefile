@@ -268,7 +268,7 @@ $(BARE): $(B)/%: %.c Makefile $(wildcard module/shared/*.h)
 
 # What tests preload into the tools.
 PRELOADS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/preload/*.c))
-$(PRELOADS): $(B)/%.so: %.c
+$(PRELOADS): $(B)/%.so: %.c $(wildcard tests/preload/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -shared -fPIC -o $@ $< -ldl
@@ -299,7 +299,7 @@ demo: deps #: show the tools at work on rings in memory
 	$(MAKE2) all
 	tests/demo
 
-check: deps #: everything below but for bench, stress and fuzz in short (half an hour)
+check: deps #: everything below but for bench and what it shortens (up to half an hour)
 	tests/promtool
 	$(MAKE2) all preloads unit-programs stress-programs vm-programs
 	$(MAKE2) SAN=address all unit-programs fuzz-programs

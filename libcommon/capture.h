@@ -102,8 +102,9 @@ bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size);
 uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w);
 
 /*
- * Writes the end, waits for all of it, fdatasync(2)s and closes; `*safe_events` (NULL: not
- * wanted) as above, but none when the disk could not take them. Frees the writer. 0 or the first -errno.
+ * Writes the end, waits for all of it, fdatasync(2)s and closes; `*safe_events` (NULL:
+ * not wanted) as above, but none when the disk could not take them. Frees the writer. 0
+ * or the first -errno.
  */
 int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events);
 
@@ -125,8 +126,8 @@ int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
 void kmes_capture_close(struct kmes_capture_reader *r);
 
 /*
- * The next event, loss, or note of damage that was passed over: 1; 0: nothing now, or so much of no interest that the caller
- * may want to look at its signals; -ENODATA: a complete end; another -errno: all whole
+ * The next event, loss, or note of damage that was passed over: 1; 0: nothing now, or
+ * so much of no interest that the caller may want to look at its signals; -ENODATA: a complete end; another -errno: all whole
  * events before it were handed out, and kmes_capture_error has a sentence without the
  * file's name. Never waits for who writes.
  */

@@ -100,8 +100,8 @@ struct cli {
 #define CLI_STOP_AT_OPERAND 1u
 
 /*
- * Prepares the process (SIGPIPE and SIGXFSZ ignored, descriptors 0-2 open) and the parsing. `usage` is
- * what stands behind the name in the help. Popt aliases of /etc/popt and ~/.popt hold.
+ * Prepares the process (SIGPIPE and SIGXFSZ ignored, descriptors 0-2 open) and the
+ * parsing. `usage` is what stands behind the name in the help. Popt aliases of /etc/popt and ~/.popt hold.
  */
 void cli_begin(struct cli *cli, const char *name, int argc, char **argv,
 	       const struct poptOption *options, unsigned int flags, const char *usage);

@@ -238,10 +238,10 @@ const char *kmes_reader_error(const struct kmes_reader *reader);
 /*
  * Sleeps after kmes_reader_next said 0, until something may be there, at most
  * `timeout_ms` and at most 100 ms [N9]; may return early for no reason, also on a signal.
- * While events come faster than it could fall asleep it naps for 0.1 to 0.8 ms instead and asks
- * no writer for a wake. At each time-out, and each 100 ms, it looks whether the source is
- * alive and, with the same system call, whether the reader of `watch_fd` (a pipe or socket
- * we write to, or -1) is gone: 1 if so, else 0.
+ * While events come faster than it could fall asleep it naps for 0.1 to 0.8 ms instead
+ * and asks no writer for a wake. At each time-out, and each 100 ms, it looks whether the
+ * source is alive and, with the same system call, whether the reader of `watch_fd` (a
+ * pipe or socket we write to, or -1) is gone: 1 if so, else 0.
  */
 int kmes_reader_wait(struct kmes_reader *reader, int timeout_ms, int watch_fd);
 

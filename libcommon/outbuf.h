@@ -98,7 +98,7 @@ static inline char *put_9(char *p, uint32_t v)
 
 char *put_u64_long(char *p, uint64_t v);
 
-/* Up to 20 digits. Stores eight bytes in any case; those behind the number mean nothing. */
+/* Up to 20 digits. May store eight bytes; those behind the number mean nothing. */
 static inline char *put_u64(char *p, uint64_t v)
 {
 	uint32_t hundreds, pairs, tens, digits, zeros;

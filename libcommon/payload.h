@@ -42,11 +42,10 @@ enum kmes_then {
 	KMES_THEN_CLOSE, /* the end of its container, which is complete with it */
 };
 
-/* An open container, or what is around the top value. */
+/* An open container, told by KMES_AT_ITEM or KMES_AT_KEY, or what is around the top. */
 struct kmes_level {
 	uint32_t left; /* values to come, keys counted; even at a map's keys */
-	enum kmes_place
-		place; /* KMES_AT_TOP, KMES_AT_ITEM of a list, KMES_AT_KEY of a map */
+	enum kmes_place place;
 	enum kmes_hint hint; /* for the items of a list */
 };
 

@@ -3,8 +3,8 @@
  * trace_format.h - kernel trace records to events, by the formats that the kernel tells;
  * private to the library.
  *
- * A format is parsed once, into the steps from a record to its event. A record's event has the type
- * "ftrace.SYSTEM.EVENT" and a map of common_pid and the record's own fields, named as in
+ * A format is parsed once, into the steps from a record to its event. The event has the
+ * type "ftrace.SYSTEM.EVENT" and a map of common_pid and the record's own fields, named as in
  * the format: numbers, strings, lists of numbers, and bytes where it is none of these or
  * not in the record.
  */

@@ -91,6 +91,13 @@ background() {
 	KMES_PIDS+=($!)
 }
 
+# flood_start: events without end for CPU 0, in batches larger than a ring of 64K.
+flood_start() {
+	# shellcheck disable=SC2016 # for the inner shell
+	background flood bash -c 'while kmes-emit -c 0 -n 100000 -B 256 -t flood "fill=$0"; do :; done' \
+		"$(printf '%0900d' 0)"
+}
+
 # wait_until SECONDS COMMAND...: try until it succeeds.
 wait_until() {
 	local end=$((SECONDS + $1 + 1))

@@ -181,8 +181,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	local flood i
 	rings_start --capacity=64K --slots=1 --exempt
 	# Batches larger than the ring: its tail is ahead of its end now and then.
-	background flood bash -c 'while kmes-emit -c 0 -n 100000 -B 256 -t flood "fill=$0"; do :; done' \
-		"$(printf '%0900d' 0)"
+	flood_start
 	flood=$!
 	wait_until 5 kmes-emit -t warm
 	for ((i = 0; i < 60; i++)); do

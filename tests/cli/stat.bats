@@ -58,8 +58,7 @@ for row in json.load(open("stat.json"))["rings"]:
 @test "stat: rows add up while the rings are flooded with more than they hold" {
 	local flood i
 	rings_start --capacity=64K --slots=1 --exempt
-	background flood bash -c 'while kmes-emit -c 0 -n 100000 -B 256 -t flood "fill=$0"; do :; done' \
-		"$(printf '%0900d' 0)"
+	flood_start
 	flood=$!
 	wait_until 5 kmes-emit -t warm
 	for ((i = 0; i < 40; i++)); do

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fdpath.h"
+
 static const struct {
 	const char *name;
 	int number;
@@ -55,15 +57,10 @@ static int fails_at(const char *call, const char *path)
 
 static int fails(const char *call, int fd)
 {
-	char link[64], path[4096];
-	ssize_t len;
+	char path[4096];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	if (len < 0)
-		return 0;
-	path[len] = '\0';
-	return fails_at(call, path);
+	fd_path(fd, path);
+	return *path && fails_at(call, path);
 }
 
 int open(const char *path, int flags, ...)

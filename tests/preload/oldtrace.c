@@ -15,16 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fdpath.h"
+
 static int is_buffer(int fd)
 {
-	char link[64], path[4096];
-	ssize_t len;
+	char path[4096];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	if (len < 0)
-		return 0;
-	path[len] = '\0';
+	fd_path(fd, path);
 	return strstr(path, "/trace_pipe_raw") != NULL;
 }
 

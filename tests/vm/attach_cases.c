@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* attach_cases.c - attaching, and what a ring's descriptor can and cannot do. */
-#include <dirent.h>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -12,18 +11,6 @@ static uint64_t slots(void)
 
 	check_eq(ring_attach(KMES_ATTACH_QUERY_SLOTS, &count, NULL), 0);
 	return count;
-}
-
-static int open_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	check(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
 }
 
 static void without_privilege(void)
@@ -52,9 +39,9 @@ static void slot_query(void)
 	int before;
 
 	device();
-	before = open_descriptors();
+	before = count_entries("/proc/self/fd");
 	check_eq(slots(), sysconf(_SC_NPROCESSORS_CONF));
-	check_eq(open_descriptors(), before);
+	check_eq(count_entries("/proc/self/fd"), before);
 	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, NULL, NULL), EFAULT);
 }
 
@@ -79,12 +66,12 @@ static void bad_pointer(void)
 	int before, i;
 
 	device();
-	before = open_descriptors();
+	before = count_entries("/proc/self/fd");
 	for (i = 0; i < 200; i++) {
 		check_errno(ring_attach(0, (void *)8, &value), EFAULT);
 		check_errno(ring_attach(0, &value, (void *)8), EFAULT);
 	}
-	check_eq(open_descriptors(), before);
+	check_eq(count_entries("/proc/self/fd"), before);
 }
 
 static void every_slot(void)

@@ -8,6 +8,7 @@
 #ifndef KMES_VM_CASE_H
 #define KMES_VM_CASE_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -90,6 +91,19 @@ fail(const char *format, ...)
 	}
 
 #define SYSFS "/sys/kernel/kmes/"
+
+/* The entries of a folder, as the descriptors in /proc/PID/fd. */
+static inline int count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	check(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
 
 /* Writes a text into a file; 0 or -errno. */
 static inline int file_write(const char *path, const char *text)

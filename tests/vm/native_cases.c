@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* native_cases.c - programs that make the native calls, as kmes-run meets them. */
-#include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -147,18 +146,6 @@ static void truncated_arguments(void)
 		    EINVAL);
 }
 
-static int open_descriptors(const char *dir_path)
-{
-	DIR *dir = opendir(dir_path);
-	int n = 0;
-
-	check(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* kmes-run's, whose child this program is; while it waits for the next call. */
 static int parents_descriptors(void)
 {
@@ -167,7 +154,7 @@ static int parents_descriptors(void)
 	/* Answered, so what it needed to start the program is behind it, too. */
 	check_eq(emit("native.idle"), 0);
 	snprintf(path, sizeof(path), "/proc/%d/fd", getppid());
-	return open_descriptors(path);
+	return count_entries(path);
 }
 
 static _Noreturn void call_for_ever(int which)
@@ -244,7 +231,7 @@ static void no_descriptor_left(void)
 {
 	struct rlimit limit;
 	uint64_t capacity;
-	int here = open_descriptors("/proc/self/fd"), there = parents_descriptors();
+	int here = count_entries("/proc/self/fd"), there = parents_descriptors();
 
 	for (int i = 0; i < 50; i++) {
 		check_errno(ring_attach(0, (void *)8, NULL), EFAULT);
@@ -259,7 +246,7 @@ static void no_descriptor_left(void)
 		check_errno(ring_attach(0, &capacity, NULL), EMFILE);
 	limit.rlim_cur = limit.rlim_max;
 	check(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-	check_eq(open_descriptors("/proc/self/fd"), here);
+	check_eq(count_entries("/proc/self/fd"), here);
 	check_eq(parents_descriptors(), there);
 }
 
