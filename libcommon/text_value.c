@@ -161,6 +161,19 @@ static inline char *put_short_key(struct kmes_outbuf *out, char *p, struct kmes_
 	return put_lit(put_string_key(out, p, key, len), ": ");
 }
 
+/* The unsigned numbers that come next in a list, but for its last item. */
+static inline char *put_numbers(struct kmes_outbuf *out, char *p, struct kmes_walk *w)
+{
+	uint64_t number;
+
+	while (w->level.left > 1 && kmes_walk_uint(w, &number)) {
+		w->level.left--;
+		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+		p = put_lit(put_u64(p, number), ", ");
+	}
+	return p;
+}
+
 char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_color)
 {
 	struct kmes_mp_token tok;
@@ -188,7 +201,11 @@ char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_
 		} else {
 			kmes_walk_next(w, &tok);
 			if (kmes_token_opens(&tok)) {
-				p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
+				bool is_map = tok.type == KMES_MP_MAP;
+
+				p = put_char(p, is_map ? '{' : '[');
+				if (!is_map)
+					p = put_numbers(out, p, w);
 				continue;
 			}
 			if (place == KMES_AT_KEY)
