@@ -73,6 +73,7 @@ LIB_OBJS := \
 	source_sim \
 	special \
 	stamp \
+	store \
 	subbuf \
 	text \
 	text_value \

@@ -1,54 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* block.c - writes blocks in order; with compression, by as many threads as cores. */
+/* block.c - blocks that threads write in order, and compress: as many as cores. */
 #define ZLIB_CONST
 #include "block.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "store.h"
+
 #define THREADS_MAX 16
-/* Blocks that may be on their way, 16 MiB: so far compressing may fall behind for a while. */
+/* Blocks that may be on their way, 16 MiB: so far the disk may fall behind for a while. */
 #define JOBS_MAX 128
-/* A pipe that takes nothing is asked after so often, and so long when we are to stop. */
-#define POLL_MS 100
-#define STOP_PATIENCE_NS 1000000000ull
 
 enum job_state {
 	JOB_FREE,
 	JOB_FILLING,
 	JOB_READY, /* to be compressed */
 	JOB_TAKEN,
-	JOB_PACKED, /* to be written */
+	JOB_DUE, /* to be written */
 };
 
 struct job {
 	struct kmes_block block;
 	enum job_state state;
-	uint64_t turn; /* blocks are written in this order */
-	struct kmes_block packed;
-	int error; /* of compressing */
+	uint64_t turn;		  /* blocks are written in this order */
+	struct kmes_block packed; /* when it is compressed */
+	int error;		  /* of compressing */
 };
 
 struct kmes_block_sink {
-	int fd;
-	bool is_file; /* else writing may have to wait for who reads */
+	struct kmes_store store;
 	struct kmes_capture_options options;
 
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t changed;
-	struct job *jobs;
-	unsigned int job_count;
+	struct job jobs[JOBS_MAX];
 	struct job *filling;
 	uint64_t next_turn;  /* for the next block handed over */
 	uint64_t write_turn; /* whose turn it is to be written */
@@ -62,71 +55,6 @@ struct kmes_block_sink {
 	pthread_t threads[THREADS_MAX];
 	unsigned int thread_count;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/*
- * Waits until a pipe takes a piece without blocking, and says how long a piece that is;
- * -ETIMEDOUT when it takes none and we are to stop.
- */
-static ssize_t wait_for_room(const struct kmes_block_sink *s, size_t len)
-{
-	struct pollfd fd = { .fd = s->fd, .events = POLLOUT };
-	uint64_t since_ns = 0;
-
-	if (s->is_file)
-		return (ssize_t)len;
-	while (poll(&fd, 1, POLL_MS) <= 0) {
-		if (!s->options.is_stopping || !s->options.is_stopping(s->options.arg))
-			continue;
-		if (!since_ns)
-			since_ns = now_ns();
-		if (now_ns() - since_ns >= STOP_PATIENCE_NS)
-			return -ETIMEDOUT;
-	}
-	return (ssize_t)(len < PIPE_BUF ? len : PIPE_BUF);
-}
-
-/* After an error of write(2): 0 to try again, or -errno. */
-static int judge_error(const struct kmes_block_sink *s, int error)
-{
-	if (error == EINTR || error == EAGAIN)
-		return 0;
-	if ((error == ENOSPC || error == EDQUOT) && s->options.make_space &&
-	    s->options.make_space(s->options.arg) > 0)
-		return 0;
-	return error == ECONNRESET ? -EPIPE : -error;
-}
-
-/*
- * Writes all of it: 0 or -errno, `*done` bytes having gone out. Nobody else writes
- * meanwhile: the lock, or the turn, is the caller's.
- */
-static int write_all(struct kmes_block_sink *s, const uint8_t *data, size_t len,
-		     size_t *done)
-{
-	*done = 0;
-	while (*done < len) {
-		ssize_t n = wait_for_room(s, len - *done);
-		int r;
-
-		if (n < 0)
-			return (int)n;
-		n = write(s->fd, data + *done, (size_t)n);
-		if (n > 0)
-			*done += (size_t)n;
-		r = n < 0 ? judge_error(s, errno) : 0;
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
 
 /* How many events stand whole in the first `len` bytes of a block. */
 static uint64_t count_events(const uint8_t *data, size_t len)
@@ -206,37 +134,45 @@ static struct job *find_ready(struct kmes_block_sink *s)
 	struct job *first = NULL;
 	unsigned int i;
 
-	for (i = 0; i < s->job_count; i++)
+	for (i = 0; i < JOBS_MAX; i++)
 		if (s->jobs[i].state == JOB_READY &&
 		    (!first || s->jobs[i].turn < first->turn))
 			first = &s->jobs[i];
 	return first;
 }
 
-/* The packed block whose turn it is to be written; NULL: it is not ready yet. */
+/* The block whose turn it is to be written; NULL: it is not ready yet. */
 static struct job *find_due(struct kmes_block_sink *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < s->job_count; i++)
-		if (s->jobs[i].state == JOB_PACKED && s->jobs[i].turn == s->write_turn)
+	for (i = 0; i < JOBS_MAX; i++)
+		if (s->jobs[i].state == JOB_DUE && s->jobs[i].turn == s->write_turn)
 			return &s->jobs[i];
 	return NULL;
 }
 
-/* Writes a block's member; the lock is held, but for writing. */
+/* Events that are safe when not all of a block was written; none of half a member. */
+static uint64_t count_safe(const struct kmes_block_sink *s, const struct job *job,
+			   size_t done)
+{
+	return s->options.gzip_level ? 0 : count_events(job->block.data, done);
+}
+
+/* Writes a block or its member; the lock is held, but for writing. */
 static void write_job(struct kmes_block_sink *s, struct job *job)
 {
+	const struct kmes_block *from = s->options.gzip_level ? &job->packed
+							      : &job->block;
 	int r = job->error ? job->error : s->error;
 	size_t done = 0;
 
 	if (r == 0) {
 		pthread_mutex_unlock(&s->lock);
-		r = write_all(s, job->packed.data, job->packed.used, &done);
+		r = kmes_store_write(&s->store, from->data, from->used, &done);
 		pthread_mutex_lock(&s->lock);
 	}
-	/* Half a member is worth nothing that could be promised. */
-	note_written(s, r, done, r ? 0 : job->block.events);
+	note_written(s, r, done, r ? count_safe(s, job, done) : job->block.events);
 	s->on_its_way -= job->block.used;
 	s->packed_from += job->block.used;
 	s->write_turn++;
@@ -246,18 +182,32 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 
 /*
  * Writes what is due, unless another thread does, which then finds what we have packed:
- * nobody waits for a turn while there is something to compress.
+ * nobody waits for a turn while there is something to compress. Did we write anything?
  */
-static void write_due(struct kmes_block_sink *s)
+static bool write_due(struct kmes_block_sink *s)
 {
 	struct job *job;
+	bool any = false;
 
 	if (s->writing)
-		return;
+		return false;
 	s->writing = true;
-	while ((job = find_due(s)))
+	for (; (job = find_due(s)); any = true)
 		write_job(s, job);
 	s->writing = false;
+	return any;
+}
+
+static void *write_main(void *arg)
+{
+	struct kmes_block_sink *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	while (write_due(s) || !s->closing)
+		if (!find_due(s) && !s->closing)
+			pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
 }
 
 static void *pack_main(void *arg)
@@ -281,7 +231,7 @@ static void *pack_main(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		job->error = usable ? pack(&z, &job->block, &job->packed) : -ENOMEM;
 		pthread_mutex_lock(&s->lock);
-		job->state = JOB_PACKED;
+		job->state = JOB_DUE;
 		write_due(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -299,8 +249,11 @@ static unsigned int thread_count(void)
 	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned int)n;
 }
 
-static int start_threads(struct kmes_block_sink *s, unsigned int n)
+/* One writes; or all compress, and write what has become due. */
+static int start_threads(struct kmes_block_sink *s)
 {
+	unsigned int n = s->options.gzip_level ? thread_count() : 1;
+	void *(*thread_main)(void *) = s->options.gzip_level ? pack_main : write_main;
 	sigset_t all, old;
 	int r = 0;
 
@@ -308,7 +261,7 @@ static int start_threads(struct kmes_block_sink *s, unsigned int n)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (s->thread_count < n && r == 0) {
-		r = -pthread_create(&s->threads[s->thread_count], NULL, pack_main, s);
+		r = -pthread_create(&s->threads[s->thread_count], NULL, thread_main, s);
 		s->thread_count += r == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -318,27 +271,18 @@ static int start_threads(struct kmes_block_sink *s, unsigned int n)
 int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
 			const struct kmes_capture_options *options)
 {
-	unsigned int threads = options->gzip_level ? thread_count() : 0;
 	struct kmes_block_sink *s = calloc(1, sizeof(*s));
-	struct stat st;
-	int r = 0;
+	int r;
 
 	if (!s) {
 		close(fd);
 		return -ENOMEM;
 	}
-	s->fd = fd;
-	s->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 	s->options = *options;
+	kmes_store_init(&s->store, fd, &s->options);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	/* Plain: one block, which the caller writes. */
-	s->job_count = threads ? JOBS_MAX : 1;
-	s->jobs = calloc(s->job_count, sizeof(*s->jobs));
-	if (!s->jobs)
-		r = -ENOMEM;
-	if (r == 0 && threads)
-		r = start_threads(s, threads);
+	r = start_threads(s);
 	if (r < 0) {
 		kmes_block_sink_close(s, NULL);
 		return r;
@@ -353,7 +297,7 @@ static struct job *find_free(struct kmes_block_sink *s)
 	struct job *found = NULL;
 	unsigned int i;
 
-	for (i = 0; i < s->job_count; i++)
+	for (i = 0; i < JOBS_MAX; i++)
 		if (s->jobs[i].state == JOB_FREE && (!found || s->jobs[i].block.data)) {
 			found = &s->jobs[i];
 			if (found->block.data)
@@ -391,19 +335,6 @@ struct kmes_block *kmes_block_get(struct kmes_block_sink *s, size_t len)
 	return block->data ? block : NULL;
 }
 
-/* The caller's own thread writes. */
-static void put_plain(struct kmes_block_sink *s, struct job *job)
-{
-	size_t done = 0;
-	int r = s->error;
-
-	if (!r)
-		r = write_all(s, job->block.data, job->block.used, &done);
-	note_written(s, r, done,
-		     r ? count_events(job->block.data, done) : job->block.events);
-	release(job);
-}
-
 int kmes_block_put(struct kmes_block_sink *s)
 {
 	struct job *job = s->filling;
@@ -413,14 +344,10 @@ int kmes_block_put(struct kmes_block_sink *s)
 		return kmes_block_error(s);
 	pthread_mutex_lock(&s->lock);
 	s->filling = NULL;
-	if (s->thread_count) {
-		job->turn = s->next_turn++;
-		job->state = JOB_READY;
-		s->on_its_way += job->block.used;
-		pthread_cond_broadcast(&s->changed);
-	} else {
-		put_plain(s, job);
-	}
+	job->turn = s->next_turn++;
+	job->state = s->options.gzip_level ? JOB_READY : JOB_DUE;
+	s->on_its_way += job->block.used;
+	pthread_cond_broadcast(&s->changed);
 	r = s->error;
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -457,6 +384,16 @@ bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
 	return has_grown;
 }
 
+unsigned int kmes_block_unwritten(struct kmes_block_sink *s)
+{
+	unsigned int blocks;
+
+	pthread_mutex_lock(&s->lock);
+	blocks = (unsigned int)(s->next_turn - s->write_turn);
+	pthread_mutex_unlock(&s->lock);
+	return blocks;
+}
+
 uint64_t kmes_block_safe_events(struct kmes_block_sink *s)
 {
 	uint64_t events;
@@ -465,19 +402,6 @@ uint64_t kmes_block_safe_events(struct kmes_block_sink *s)
 	events = s->safe_events;
 	pthread_mutex_unlock(&s->lock);
 	return events;
-}
-
-/* A pipe cannot be synced, and need not be. `is_lost`: nobody knows what the disk has. */
-static int sync_and_close(int fd, bool *is_lost)
-{
-	int r = 0;
-
-	if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
-		r = -errno;
-	*is_lost = r < 0;
-	if (close(fd) < 0 && errno != EINTR && r == 0)
-		r = -errno;
-	return r;
 }
 
 int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
@@ -492,18 +416,17 @@ int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 	pthread_mutex_unlock(&s->lock);
 	for (i = 0; i < s->thread_count; i++)
 		pthread_join(s->threads[i], NULL);
-	r = sync_and_close(s->fd, &is_lost);
+	r = kmes_store_close(&s->store, &is_lost);
 	if (is_lost)
 		s->safe_events = 0;
 	if (s->error)
 		r = s->error;
 	if (safe_events)
 		*safe_events = s->safe_events;
-	for (i = 0; s->jobs && i < s->job_count; i++) {
+	for (i = 0; i < JOBS_MAX; i++) {
 		free(s->jobs[i].block.data);
 		free(s->jobs[i].packed.data);
 	}
-	free(s->jobs);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -3,9 +3,9 @@
  * block.h - blocks of bytes on their way into a file, as they are or compressed; private
  * to the library.
  *
- * The caller fills a block and hands it over; they arrive in the order in which they were
- * handed over. Compressing has threads of its own, one for each core, and each block
- * becomes a gzip member: a kill at any moment leaves whole members behind it.
+ * The caller fills a block and hands it over, and never waits for the disk while it is not
+ * far behind: a thread writes them in their order. Compressing has a thread for each core,
+ * and each block becomes a gzip member: a kill at any moment leaves whole members behind it.
  */
 #ifndef KMES_BLOCK_H
 #define KMES_BLOCK_H
@@ -41,6 +41,9 @@ int kmes_block_put(struct kmes_block_sink *s);
 
 /* The first -errno that writing met, or 0. */
 int kmes_block_error(struct kmes_block_sink *s);
+
+/* How many were handed over that are not written yet. */
+unsigned int kmes_block_unwritten(struct kmes_block_sink *s);
 
 /* Whether so many bytes were written; waits for what may make them so many. */
 bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size);

@@ -80,17 +80,20 @@ int kmes_capture_add_header(struct kmes_capture_writer *w,
 			    const struct kmes_capture_info *info);
 
 /*
- * Adds an event or a loss. May wait for the disk, or for a compressor that is behind by
- * several blocks. 0, or the first -errno that writing met; nothing is written after it.
+ * Adds an event or a loss. Waits for a disk, a pipe's reader or a compressor that is behind
+ * by 16 MiB. 0, or the first -errno that writing met by now; nothing is written after it.
  */
 int kmes_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event);
 int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss);
 
 /*
- * Sends on what was added so far, so that it outlives this process. Compressed blocks
- * are on their way when this returns, not yet written. 0 or -errno.
+ * Sends on what was added so far. It is on its way when this returns, not yet written. 0
+ * or -errno, as above.
  */
 int kmes_capture_push(struct kmes_capture_writer *w);
+
+/* How many pieces that were sent on are not written yet. */
+unsigned int kmes_capture_unwritten(struct kmes_capture_writer *w);
 
 /*
  * Whether the file has grown to `size` bytes: by what was added so far, or where it is
@@ -126,10 +129,10 @@ int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
 void kmes_capture_close(struct kmes_capture_reader *r);
 
 /*
- * The next event, loss, or note of damage that was passed over: 1; 0: nothing now, or
- * so much of no interest that the caller may want to look at its signals; -ENODATA: a complete end; another -errno: all whole
- * events before it were handed out, and kmes_capture_error has a sentence without the
- * file's name. Never waits for who writes.
+ * The next event, loss, or note of damage that was passed over: 1; 0: nothing now, or so
+ * much of no interest that the caller may want to look at its signals; -ENODATA: a
+ * complete end; another -errno: all whole events before it were handed out, and
+ * kmes_capture_error has a sentence without the file's name. Never waits for who writes.
  */
 int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item);
 
