@@ -139,6 +139,7 @@ with open("b", "r+b") as b:
 
 # far_apart MIB: a capture with so much of CPU 1 before the one event of CPU 0, the earliest.
 far_apart() {
+	command -v python3 >/dev/null || skip "no python3 here"
 	python3 - "$1" <<-'END'
 		import struct, sys
 		def record(cpu, seq, ts, kind, payload):

@@ -121,12 +121,12 @@ same() {
 
 @test "capture: events of 4 MiB and types of 65000 bytes" {
 	rings_start --slots=1 --capacity=32M --max-event-size=4M
-	python3 - >lines <<-'END'
-		import json
-		print(json.dumps({"type": "t" * 65000, "payload": {"n": 1}}))
-		print(json.dumps({"type": "big", "payload": {"x": "a" * ((4 << 20) - 200)}}))
-		print(json.dumps({"type": "small", "payload": {}}))
-	END
+	{
+		printf '{"type": "%s", "payload": {"n": 1}}\n' "$(printf '%065000d' 0 | tr 0 t)"
+		printf '{"type": "big", "payload": {"x": "'
+		head -c $(((4 << 20) - 200)) /dev/zero | tr '\0' a
+		printf '"}}\n{"type": "small", "payload": {}}\n'
+	} >lines
 	kmes-emit -B 1 -i lines
 	kmes-dump -s >live
 	assert_equal "$(wc -l <live)" 3

@@ -8,8 +8,8 @@
 #	rings_start [--capacity=64K] [--slots=N] [--max-event-size=N] ...
 #
 # which takes kmes-sim's options. Over the module it is loaded anew with the parameters
-# that correspond; options that only a simulator can keep (--holes, --deny, --load, --demo,
-# more slots than CPUs) skip the test with that reason. With fewer slots asked for than there
+# that correspond, and --load is made by kmes-emit; options that only a simulator can keep
+# (--holes, --deny, --demo, more slots than CPUs) skip the test with that reason. With fewer slots asked for than there
 # are CPUs the test is kept to the first ones: the other rings are there and stay empty; a
 # test that minds asks for `exact_slots` first. For such tests take a while they run on demand
 # alone (KMES_TEST_LEVEL=full). Everything is stopped by the teardown below; a file with a
@@ -39,6 +39,7 @@ exact_slots() {
 common_setup() {
 	KMES_TMP=$(mktemp -d "${TMPDIR:-/tmp}/kmes-test.XXXXXX")
 	KMES_PIDS=()
+	LOAD_PIDS=()
 	over_module || unset KMES_SOURCE
 	unset XDG_RUNTIME_DIR NO_COLOR
 	export HOME=$KMES_TMP
@@ -192,6 +193,7 @@ $script" "$@"
 }
 
 sim_stop() {
+	simulator_only "the module cannot end"
 	kill -TERM "$SIM_PID"
 	end_of "$SIM_PID"
 }
@@ -206,8 +208,29 @@ module_slots() {
 	taskset -cp "0-$(($1 - 1))" "$BASHPID" >/dev/null
 }
 
+# load_start RATE SLOTS: so many events a second, over the first SLOTS CPUs.
+load_start() {
+	local cpu
+
+	for ((cpu = 0; cpu < $2; cpu++)); do
+		background "load$cpu" kmes-emit -c "$cpu" -R $(($1 / $2)) -n 1000000000 -t sim.load n:=1
+		LOAD_PIDS+=($!)
+	done
+}
+
+load_stop() {
+	local pid
+
+	for pid in "${LOAD_PIDS[@]}"; do
+		kill "$pid" && end_of "$pid"
+	done
+	LOAD_PIDS=()
+}
+
 module_start() {
-	local option value params=()
+	local option value load=0 slots params=()
+
+	slots=$(nproc --all)
 
 	for option; do
 		value=${option#*=}
@@ -216,7 +239,8 @@ module_start() {
 		--max-event-size=*) params+=("max_event_size=$(numfmt --from=iec "${value%iB}")") ;;
 		--max-nesting-depth=*) params+=("max_nesting_depth=$value") ;;
 		--max-emit-rate=*) params+=("max_emit_rate_per_process=$value") ;;
-		--slots=*) module_slots "$value" ;;
+		--slots=*) slots=$value && module_slots "$value" ;;
+		--load=*) load=$value ;;
 		--exempt) ;;
 		*) skip "over the module: $option" ;;
 		esac
@@ -225,7 +249,9 @@ module_start() {
 		echo "KMES_MODULE does not name the module"
 		return 1
 	fi
+	load_stop
 	[[ ! -e /sys/module/kmes ]] || rmmod kmes || return 1
 	insmod "$KMES_MODULE" "${params[@]}" || return 1
+	[[ $load == 0 ]] || load_start "$load" "$slots"
 	! over_native_calls || assert_equal "$(kmes-stat -j | jq -r .source)" native
 }
