@@ -37,7 +37,8 @@ static ssize_t wait_for_room(const struct kmes_store *store, size_t len)
 	if (store->is_file)
 		return (ssize_t)len;
 	while (poll(&fd, 1, POLL_MS) <= 0) {
-		if (!store->options->is_stopping || !store->options->is_stopping(store->options->arg))
+		if (!store->options->is_stopping ||
+		    !store->options->is_stopping(store->options->arg))
 			continue;
 		if (!since_ns)
 			since_ns = now_ns();
@@ -113,4 +114,3 @@ int kmes_store_close(struct kmes_store *store, bool *is_lost)
 		r = -errno;
 	return r;
 }
-
