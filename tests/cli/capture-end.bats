@@ -34,6 +34,7 @@ has_bytes() { [[ -s $1 ]]; }
 		assert_equal "$(held file)" "$(summed dump.err)"
 	done
 	# On a terminal SIGHUP ends it, too.
+	command -v script >/dev/null || skip "no script(1) here"
 	rm -f file
 	background script script -qec "exec kmes-dump -w file >/dev/null" script.log
 	wait_until 10 has_bytes file
@@ -156,6 +157,7 @@ has_bytes() { [[ -s $1 ]]; }
 }
 
 @test "capture end: kill -9 at 50 random moments costs nothing that is older than a second" {
+	command -v python3 >/dev/null || skip "no python3 here"
 	rings_start --slots=1 --load=100000 --capacity=64M
 	python3 - <<-'END'
 		import glob, os, random, re, subprocess, sys, threading, time
