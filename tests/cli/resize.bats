@@ -88,22 +88,23 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 }
 
 @test "resize: under load the report is what a follower saw [R9 R10]" {
-	local size
+	local size pid
 	rings_start --capacity=1M --slots=2 --load=20000
 	background follow kmes-dump -j -N
+	pid=$!
 	wait_for_lines follow.out 10
 	for size in 64K 4M 128K 1M 64K; do
 		run -0 kmes-resize -j $size
 		echo "$output" >>reports
 	done
 	sleep 0.5
-	kill -TERM "${KMES_PIDS[1]}"
-	end_of "${KMES_PIDS[1]}"
+	kill -TERM $pid
+	end_of $pid
 	report_adds_up reports
 	# Each sequence once, or reported as lost.
-	jq -s -e 'group_by(.cpu)[] | (map(select(.seq))|map(.seq)) as $s
+	jq -c '{cpu, seq, lost}' follow.out | jq -s -e 'group_by(.cpu)[] | (map(select(.seq))|map(.seq)) as $s
 		| (map(select(.lost))|map(.lost)|add // 0) as $lost
-		| ($s == ($s|unique)) and (($s[-1] - $s[0] + 1) == ($s|length) + $lost)' follow.out >/dev/null
+		| ($s == ($s|unique)) and (($s[-1] - $s[0] + 1) == ($s|length) + $lost)' >/dev/null
 	jq -e -s 'map(.rings[0].generation) == [[1,2],[2,3],[3,4],[4,5],[5,6]]' reports
 }
 
