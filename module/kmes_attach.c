@@ -17,6 +17,10 @@
  * are: the core asks it also for stores by ptrace, /proc/PID/mem and system calls.
  */
 
+/*
+ * Puts the page in itself: a producer page may be part of a huge page of the wake file, and
+ * the core, if it was given that, would map all of it here.
+ */
 static vm_fault_t ring_fault(struct vm_fault *vmf)
 {
 	struct kmes_buffer *b = vmf->vma->vm_private_data;
@@ -24,9 +28,7 @@ static vm_fault_t ring_fault(struct vm_fault *vmf)
 
 	if (!page)
 		return VM_FAULT_SIGBUS;
-	get_page(page);
-	vmf->page = page;
-	return 0;
+	return vmf_insert_page(vmf->vma, vmf->address, page);
 }
 
 static vm_fault_t ring_mkwrite(struct vm_fault *vmf)

@@ -62,6 +62,22 @@
 	map_cases touched-pages
 }
 
+@test "huge pages of shared memory change nothing about a mapping [M3 M4]" {
+	local setting=/sys/kernel/mm/transparent_hugepage/shmem_enabled kind was
+
+	was=$(sed 's/.*\[\(.*\)\].*/\1/' $setting)
+	for kind in always force; do
+		rmmod kmes
+		echo $kind >$setting
+		insmod "$KMES_MODULE"
+		map_cases huge-pages
+		wake_cases shared replaced
+	done
+	rmmod kmes
+	echo "$was" >$setting
+	insmod "$KMES_MODULE"
+}
+
 @test "a mapping is neither split nor moved [M1]" {
 	map_cases one-piece
 }

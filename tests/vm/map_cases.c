@@ -180,6 +180,37 @@ static void touched_pages_only(void)
 	ring_close(&r);
 }
 
+/*
+ * The kernel was told to use huge pages for shared memory, which the producer pages are of:
+ * where a huge page could be mapped each page is still the one that belongs there.
+ */
+static void huge_pages(void)
+{
+	for (uint32_t cpu = 0; cpu < 4; cpu++) {
+		struct vm_ring r = ring_open(cpu);
+		size_t len = KMES_MAPPING_SIZE(r.capacity);
+		unsigned char *at = mmap((void *)(1ul << 42), len, PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_FIXED, r.fd, 0);
+		unsigned char zero[16] = { 0 };
+		char flags[512] = "";
+
+		check(at != MAP_FAILED);
+		pin(cpu);
+		check(!memcmp(at, "KMESRING", 8));
+		check_eq(smaps(at, flags), 4);
+		check_eq(((struct kmes_producer_page *)at)->cpu_id, cpu);
+		check(!memcmp(at + KMES_CONSUMER_OFFSET, zero, sizeof(zero)));
+		check(store_faults(at) && store_faults(at + KMES_DATA_OFFSET));
+		check(!store_faults(at + KMES_CONSUMER_OFFSET));
+		check_eq(r.consumer->need_wake, 1);
+		check_eq(emit("huge"), 0);
+		check(!memcmp(at, r.base, KMES_PAGE_SIZE));
+		check(!memcmp(at + KMES_DATA_OFFSET, r.view.data, 2 * r.capacity));
+		munmap(at, len);
+		ring_close(&r);
+	}
+}
+
 /* Pages of the mapping at `base` that are of a node, from /proc/self/numa_maps. */
 static uint64_t pages_of_node(const void *base, unsigned int node)
 {
@@ -352,6 +383,7 @@ static const struct vm_case cases[] = {
 	{ "tracer-stores", read_only_for_a_tracer },
 	{ "data-twice", data_twice },
 	{ "touched-pages", touched_pages_only },
+	{ "huge-pages", huge_pages },
 	{ "nodes", nodes },
 	{ "advice", advice },
 	{ "one-piece", in_one_piece },
