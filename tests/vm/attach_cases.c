@@ -27,11 +27,15 @@ static void without_privilege(void)
 
 static void root_of_a_namespace(void)
 {
-	uint64_t value;
+	struct kmes_ioc_batch batch = { .count = 1 };
+	uint64_t value = 77;
 
 	check(unshare(CLONE_NEWUSER) == 0);
 	check_errno(ring_attach(0, &value, NULL), EPERM);
+	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, &value, NULL), EPERM);
 	check_errno(emit("x"), EPERM);
+	check_errno(ioctl(device(), KMES_IOC_BATCH, &batch), EPERM);
+	check_eq(value, 77);
 }
 
 static void slot_query(void)
