@@ -61,8 +61,8 @@ fail(const char *format, ...)
 	do {                                                                             \
 		long long a_ = (long long)(actual), e_ = (long long)(expected);          \
 		if (a_ != e_)                                                            \
-			fail("%s:%d: %s is %lld, expected %lld", __FILE__, __LINE__,     \
-			     #actual, a_, e_);                                           \
+			fail("%s:%d: %s is %lld, expected %lld (errno %d)", __FILE__,    \
+			     __LINE__, #actual, a_, e_, errno);                          \
 	} while (0)
 
 /* The call fails with just this error. */
