@@ -9,6 +9,8 @@ struct follower {
 	struct vm_ring ring;
 	uint32_t cpu;
 	uint64_t pos, last; /* the sequence seen last */
+	uint64_t last_here; /* the one read last from this ring, 0: none */
+	bool lapped;	    /* since then */
 	uint64_t seen, lost, switches;
 	unsigned char *buf;
 };
@@ -39,6 +41,18 @@ static inline void follow_check_body(const unsigned char *at,
 			fail("sequence %llu is torn", (unsigned long long)h->sequence);
 }
 
+/* In one ring an event follows the other, unless the writer has lapped us. */
+static inline void follow_check_order(struct follower *f, uint64_t sequence)
+{
+	if (f->last_here &&
+	    (f->lapped ? sequence <= f->last_here : sequence != f->last_here + 1))
+		fail("cpu%u: sequence %llu after %llu%s", f->cpu,
+		     (unsigned long long)sequence, (unsigned long long)f->last_here,
+		     f->lapped ? ", lapped" : "");
+	f->last_here = sequence;
+	f->lapped = false;
+}
+
 /* Takes the whole events of a private copy; returns how many bytes that were. */
 static inline uint32_t follow_take(struct follower *f, const unsigned char *at,
 				   uint32_t len)
@@ -54,6 +68,7 @@ static inline uint32_t follow_take(struct follower *f, const unsigned char *at,
 		check_eq(h.cpu_id, f->cpu);
 		if (h.event_size > len - done)
 			break;
+		follow_check_order(f, h.sequence);
 		/* In a new ring the first ones may be known already. */
 		if (h.sequence > f->last) {
 			f->lost += h.sequence - f->last - 1;
@@ -76,6 +91,7 @@ static inline void follow_drain(struct follower *f)
 	do {
 		check(kmes_ring_copy(&f->ring.view, f->pos, f->buf, FOLLOW_BUF, &span) ==
 		      0);
+		f->lapped |= span.lapped;
 		f->pos = span.pos + follow_take(f, f->buf + span.skip, span.len);
 	} while (span.len);
 }
@@ -93,6 +109,7 @@ static inline void follow(struct follower *f)
 	f->ring = ring_open(f->cpu);
 	check(f->ring.generation > old.generation);
 	f->pos = kmes_load_acquire(&f->ring.producer->tail_pos);
+	f->last_here = 0;
 	f->switches++;
 	ring_close(&old);
 }

@@ -21,11 +21,29 @@ static void flood(uint32_t cpu)
 	}
 }
 
+/* Each event that was emitted is in the ring, or known not to be. */
+static void check_account(uint32_t cpu, const struct vm_ring *r)
+{
+	uint64_t live = 0;
+	struct vm_event e;
+
+	for (uint64_t pos = r->producer->tail_pos; pos < r->producer->write_pos;
+	     pos += e.h.event_size) {
+		e = ring_event(r, pos);
+		live++;
+	}
+	check_eq(counter(cpu, "emitted_events"),
+		 live + counter(cpu, "overwritten_events"));
+	if (live)
+		check_eq(counter(cpu, "emitted_events") + counter(cpu, "dropped_events"),
+			 e.h.sequence);
+}
+
 /* A follower that ends when the others have ended; says what it has seen. */
 static void follow_cpu(uint32_t cpu, const volatile bool *stopped)
 {
 	struct follower f = follow_start(cpu);
-	uint64_t first = f.last;
+	uint64_t first = f.last, gone = counter(cpu, "overwritten_events");
 
 	while (!*stopped) {
 		follow(&f);
@@ -38,6 +56,9 @@ static void follow_cpu(uint32_t cpu, const volatile bool *stopped)
 	check_eq(counter(cpu, "emitted_events") + counter(cpu, "dropped_events"), f.last);
 	check_eq(f.seen + f.lost, f.last - first);
 	check(f.switches > 3 && f.seen > 100);
+	/* What was missed was overwritten, or did not fit: none got lost on the way. */
+	check(f.lost <= counter(cpu, "overwritten_events") - gone);
+	check_account(cpu, &f.ring);
 	check_eq(counter(cpu, "corrupt_resyncs"), 0);
 }
 
@@ -76,23 +97,6 @@ static void under_emission(void)
 		check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
 	check(file_number(SYSFS "longest_swap_ns") > 0);
-}
-
-static void check_account(uint32_t cpu, const struct vm_ring *r)
-{
-	uint64_t live = 0;
-	struct vm_event e;
-
-	for (uint64_t pos = r->producer->tail_pos; pos < r->producer->write_pos;
-	     pos += e.h.event_size) {
-		e = ring_event(r, pos);
-		live++;
-	}
-	check_eq(counter(cpu, "emitted_events"),
-		 live + counter(cpu, "overwritten_events"));
-	if (live)
-		check_eq(counter(cpu, "emitted_events") + counter(cpu, "dropped_events"),
-			 e.h.sequence);
 }
 
 static uint64_t first_sequence(const struct vm_ring *r)
@@ -192,28 +196,47 @@ static void old_descriptors(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
-static uint64_t free_kb(void)
+/* A line of /proc/meminfo. */
+static uint64_t memory_kb(const char *name)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
+	size_t len = strlen(name);
 	char line[128];
-	unsigned long long kb = 0;
+	uint64_t kb = 0;
 
 	check(f);
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %llu", &kb) == 1)
-			break;
+		if (!strncmp(line, name, len) && line[len] == ':')
+			kb = strtoull(line + len + 1, NULL, 10);
 	fclose(f);
+	check(kb);
 	return kb;
+}
+
+/* How many rings the kernel has mapped for itself. */
+static unsigned int areas(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "re");
+	char line[512];
+	unsigned int n = 0;
+
+	check(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "[kmes]") && strstr(line, " vmap");
+	fclose(f);
+	return n;
 }
 
 /* 200 replacements of four rings, a consumer on each for a while: nothing stays. */
 static void no_leak(void)
 {
-	uint64_t before, after;
+	uint64_t before, after, shared, mapped;
 
 	check_eq(config_set("buffer_capacity", 131072), 0);
 	sleep_ms(200);
-	before = free_kb();
+	before = memory_kb("MemAvailable");
+	shared = memory_kb("Shmem");
+	mapped = areas();
 	for (int i = 0; i < 100; i++) {
 		struct vm_ring r = ring_open((uint32_t)i % CPUS);
 
@@ -224,7 +247,7 @@ static void no_leak(void)
 		munmap(r.base, KMES_MAPPING_SIZE(r.capacity));
 	}
 	for (int i = 0; i < 50; i++) {
-		after = free_kb();
+		after = memory_kb("MemAvailable");
 		if (after + 8192 > before)
 			break;
 		sleep_ms(100);
@@ -233,6 +256,10 @@ static void no_leak(void)
 	       (unsigned long long)before, (unsigned long long)after);
 	/* One ring forgotten a time would be 50 MB. */
 	check(after + 8192 > before);
+	/* Their first pages are shared memory: 3 MB. */
+	check(memory_kb("Shmem") < shared + 512);
+	check(mapped >= CPUS);
+	check_eq(areas(), mapped);
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
