@@ -18,6 +18,8 @@ static void flood(void)
 /* Interrupts of all kinds emit on a CPU where a process and a kernel thread do, too. */
 static void all_contexts_at_once(void)
 {
+	static const char *const contexts[] = { "process", "softirq", "hardirq", "ipi",
+						"timer" };
 	uint64_t first, sent, refused;
 	struct follower f;
 	int status = -1;
@@ -47,6 +49,15 @@ static void all_contexts_at_once(void)
 	       (unsigned long long)(f.last - first), (unsigned long long)sent,
 	       (unsigned long long)f.lost, (unsigned long long)refused);
 	check(sent > 100 && f.last - first > sent && f.seen > 100 && refused > 10);
+	for (unsigned int i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/sys/module/kmes_kick/parameters/%s",
+			 contexts[i]);
+		printf("# %s: %llu\n", contexts[i],
+		       (unsigned long long)file_number(path));
+		check(file_number(path) > 5);
+	}
 	check_eq(system("rmmod kmes_kick"), 0);
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }

@@ -35,6 +35,24 @@ module_param(cpu, uint, 0);
 static unsigned int ms = 500;
 module_param(ms, uint, 0);
 
+/* What has emitted, and how often. */
+enum kick {
+	KICK_PROCESS,
+	KICK_IRQSOFF,
+	KICK_SOFTIRQ,
+	KICK_HARDIRQ,
+	KICK_IPI,
+	KICK_TIMER,
+	KICKS,
+};
+
+static const char *const types[KICKS] = {
+	[KICK_PROCESS] = "kick.process", [KICK_IRQSOFF] = "kick.irqsoff",
+	[KICK_SOFTIRQ] = "kick.softirq", [KICK_HARDIRQ] = "kick.hardirq",
+	[KICK_IPI] = "kick.ipi",	 [KICK_TIMER] = "kick.timer",
+};
+
+static atomic_t kicks[KICKS];
 static atomic_t sent = ATOMIC_INIT(0);
 static atomic_t refused = ATOMIC_INIT(0);
 static atomic_t wrong = ATOMIC_INIT(0);
@@ -47,32 +65,38 @@ static int count_get(char *buf, const struct kernel_param *kp)
 static const struct kernel_param_ops count_ops = { .get = count_get };
 module_param_cb(sent, &count_ops, &sent, 0444);
 module_param_cb(refused, &count_ops, &refused, 0444);
+module_param_cb(softirq, &count_ops, &kicks[KICK_SOFTIRQ], 0444);
+module_param_cb(hardirq, &count_ops, &kicks[KICK_HARDIRQ], 0444);
+module_param_cb(ipi, &count_ops, &kicks[KICK_IPI], 0444);
+module_param_cb(timer, &count_ops, &kicks[KICK_TIMER], 0444);
+module_param_cb(process, &count_ops, &kicks[KICK_PROCESS], 0444);
 
-static void emit(const char *type)
+static void emit(enum kick kick)
 {
 	u8 body[2 + BODY] = { 0xc4, BODY };
 	struct kmes_kernel_event event = {
-		.type = type,
-		.type_len = strlen(type),
+		.type = types[kick],
+		.type_len = strlen(types[kick]),
 		.payload = body,
 		.payload_len = sizeof(body),
 	};
 
 	memset(body + 2, atomic_inc_return(&sent), BODY);
+	atomic_inc(&kicks[kick]);
 	if (kmes_emit_kernel(KMES_ORIGIN_LCS, &event))
 		atomic_inc(&wrong);
 }
 
 static void in_tasklet(struct tasklet_struct *t)
 {
-	emit("kick.softirq");
+	emit(KICK_SOFTIRQ);
 }
 
 static DECLARE_TASKLET(tasklet, in_tasklet);
 
 static void in_irq_work(struct irq_work *work)
 {
-	emit("kick.hardirq");
+	emit(KICK_HARDIRQ);
 }
 
 static struct irq_work work;
@@ -81,7 +105,7 @@ static struct hrtimer timer;
 
 static enum hrtimer_restart in_timer(struct hrtimer *t)
 {
-	emit("kick.timer");
+	emit(KICK_TIMER);
 	hrtimer_forward_now(t, ms_to_ktime(1));
 	return HRTIMER_RESTART;
 }
@@ -98,7 +122,7 @@ static void init_timer(void)
 
 static void in_ipi(void *all)
 {
-	emit("kick.ipi");
+	emit(KICK_IPI);
 	if (all) {
 		irq_work_queue(&work);
 		tasklet_schedule(&tasklet);
@@ -149,7 +173,7 @@ static void nmi_and_wait(void)
 static int in_process(void *unused)
 {
 	while (!kthread_should_stop()) {
-		emit("kick.process");
+		emit(KICK_PROCESS);
 		cond_resched();
 	}
 	return 0;
@@ -224,14 +248,14 @@ static int once(void)
 		nmi_and_wait();
 	} else if (!strcmp(context, "irqsoff")) {
 		local_irq_save(flags);
-		emit("kick.irqsoff");
+		emit(KICK_IRQSOFF);
 		local_irq_restore(flags);
 	} else if (!strcmp(context, "softirq")) {
 		tasklet_schedule(&tasklet);
 	} else if (!strcmp(context, "hardirq")) {
 		irq_work_queue(&work);
 	} else if (!strcmp(context, "process")) {
-		emit("kick.process");
+		emit(KICK_PROCESS);
 	} else {
 		return -EINVAL;
 	}
