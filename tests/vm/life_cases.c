@@ -42,6 +42,9 @@ static void held_by_descriptors(void)
 	insmod("");
 }
 
+/* What the emitters together have sent. */
+static uint64_t *emitted;
+
 /*
  * Emits by whichever module is there at the moment, until it is killed. Stays away for longer
  * than it was there, or in a slow machine the module would never be left alone.
@@ -57,32 +60,66 @@ static void emit_always(void)
 		uint64_t start = now_ns(CLOCK_MONOTONIC);
 		int fd = open("/dev/kmes", O_RDWR | O_CLOEXEC);
 
-		for (int i = 0; fd >= 0 && i < 20; i++)
+		for (int i = 0; fd >= 0 && i < 20; i++) {
 			check_eq(ioctl(fd, KMES_IOC_EMIT, &call), 0);
+			__atomic_add_fetch(emitted, 1, __ATOMIC_RELAXED);
+		}
 		if (fd >= 0)
 			close(fd);
 		sleep_ms(2 + 3 * (unsigned int)ms_since(start));
 	}
 }
 
+/* Processes come and go, of which the module itself tells: with or without it. */
+static void fork_always(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		check(waitpid(pid, NULL, 0) == pid);
+		sleep_ms(1);
+	}
+}
+
+/* Until somebody has emitted by the module that is there. */
+static void wait_for_emission(void)
+{
+	uint64_t before = __atomic_load_n(emitted, __ATOMIC_RELAXED);
+
+	for (int i = 0; i < 20000; i++) {
+		if (__atomic_load_n(emitted, __ATOMIC_RELAXED) > before)
+			return;
+		sleep_ms(1);
+	}
+	fail("nobody emits");
+}
+
 static void under_emission(void)
 {
-	pid_t pids[3];
+	pid_t pids[4];
 	int i, tries = 0;
 
-	for (i = 0; i < 3; i++) {
+	emitted = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		       0);
+	check(emitted != MAP_FAILED);
+	for (i = 0; i < 4; i++) {
 		pids[i] = fork_bound();
-		if (!pids[i])
+		if (!pids[i] && i < 3)
 			emit_always();
+		if (!pids[i])
+			fork_always();
 	}
 	for (i = 0; i < 50; i++) {
+		wait_for_emission();
 		while (rmmod()) {
 			check(errno == EWOULDBLOCK && ++tries < 20000);
 			sleep_ms(1);
 		}
 		insmod("process_events=1");
 	}
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		end_child(pids[i]);
 	check_eq(rmmod(), 0);
 	insmod("");
