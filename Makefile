@@ -123,6 +123,7 @@ OBJS_kmes-resize := \
 OBJS_kmes-run := \
 	emit \
 	filter \
+	keep \
 	loop \
 	main \
 	program \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* loop.c - serves calls until the program ends, and for those that outlive it. */
-#include <fcntl.h>
+#include <errno.h>
 #include <poll.h>
-#include <sys/syscall.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "run.h"
 
 int run_serve_program(const struct run_program *program, int device, int signals)
@@ -30,26 +31,14 @@ int run_serve_program(const struct run_program *program, int device, int signals
 	}
 }
 
-/* Keeps the two descriptors alone, as 3 and 4: what else is open has its own life. */
-static void keep_alone(int *listener, int *device)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
-
-	for (fd = 0; null >= 0 && fd < 3; fd++)
-		dup2(null, fd);
-	/* Above both places first, so that neither is put over the other. */
-	*listener = dup2(fcntl(*listener, F_DUPFD, 5), 3);
-	*device = dup2(fcntl(*device, F_DUPFD, 5), 4);
-	if (*listener < 0 || *device < 0)
-		_exit(RUN_FAILED);
-	syscall(SYS_close_range, 5, ~0u, 0);
-}
-
 static _Noreturn void serve_to_the_last(int listener, int device)
 {
 	struct pollfd p = { .events = POLLIN };
+	int *const kept[] = { &listener, &device };
 
-	keep_alone(&listener, &device);
+	/* Nobody is left to be told anything, and no folder is to be held. */
+	if (run_keep_alone(kept, 2, 3) < 0 || run_give_away(0, 2) < 0 || chdir("/") < 0)
+		_exit(RUN_FAILED);
 	p.fd = listener;
 	while (poll(&p, 1, -1) < 0 || p.revents & POLLIN)
 		if (p.revents & POLLIN)
@@ -60,10 +49,15 @@ static _Noreturn void serve_to_the_last(int listener, int device)
 void run_serve_survivors(int listener, int device)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
+	pid_t pid;
 
 	/* It hangs up when nobody is behind the filter any more. */
 	if (poll(&p, 1, 0) > 0 && p.revents & POLLHUP)
 		return;
-	if (fork() == 0)
+	pid = fork();
+	if (pid == 0)
 		serve_to_the_last(listener, device);
+	if (pid < 0)
+		cli_error("cannot leave a process behind for what still runs: %s",
+			  strerror(errno));
 }

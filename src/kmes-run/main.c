@@ -46,6 +46,20 @@ static int open_device(void)
 	return fd;
 }
 
+/*
+ * What the program was given is its own to close: we keep none of it open but stderr, for
+ * what we have to say.
+ */
+static int keep_own_alone(struct run_program *program, int *device, int *signals)
+{
+	int *const kept[] = { &program->sock, &program->listener, device, signals };
+
+	if (run_keep_alone(kept, 4, 3) == 0 && run_give_away(0, 1) == 0)
+		return 0;
+	cli_error("cannot keep what is needed open: %s", strerror(errno));
+	return -1;
+}
+
 /* Ends as the program did. */
 static int end_like(int status)
 {
@@ -85,6 +99,8 @@ int main(int argc, char **argv)
 		cli_error("cannot wait for signals: %s", strerror(errno));
 		return RUN_FAILED;
 	}
+	if (keep_own_alone(&program, &device, &signals) < 0)
+		return RUN_FAILED;
 	status = run_program_start(&program, command[0]);
 	if (status)
 		return status;

@@ -48,6 +48,14 @@ int run_signals_open(void);
 /* Sends on what was sent to this process and has not reached the program. */
 void run_signals_pass(int signals, pid_t pid);
 
+/* ---- keep.c ---- */
+
+/* Moves descriptors to `first` and on, and closes all others behind; 0 or -1. */
+int run_keep_alone(int *const fds[], int count, int first);
+
+/* Puts /dev/null into these places: whoever waits for their end waits no longer; 0 or -1. */
+int run_give_away(int first, int last);
+
 /* ---- loop.c ---- */
 
 /* Serves until the program ends; its status as of waitpid(2). */
@@ -70,7 +78,7 @@ void run_serve(int listener, int device);
  */
 struct run_target {
 	pid_t tid;
-	int pidfd; /* of its process */
+	int pidfd;     /* of its process */
 };
 
 /* 0 or -errno, such as -ESRCH. */

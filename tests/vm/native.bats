@@ -161,6 +161,14 @@ until_there() {
 	[ "$with" = "$without" ]
 }
 
+@test "kmes-run: what the program has closed is closed" {
+	local program='exec >&-; for _ in $(seq 200); do [[ ! -e seen ]] || exit 0; sleep 0.1; done; exit 1'
+
+	# The reader sees the end of the pipe before the program's.
+	kmes-run bash -c "$program" 3>&- | { cat; : >seen; }
+	[ "${PIPESTATUS[0]}" -eq 0 ]
+}
+
 @test "kmes-run: signals sent to it reach the program, with their values" {
 	kmes-run native_cases signals
 }
@@ -176,8 +184,9 @@ until_there() {
 
 @test "kmes-run: what outlives the program keeps its calls, and nobody waits for it" {
 	mkfifo gate
-	run -5 kmes-run bash -c '
-		{ read -r <gate; native_cases one && >emitted; } >/dev/null 2>&1 3>&- &
+	# With no descriptors but the first three, as from a shell.
+	run -5 bash -c 'exec kmes-run bash -c "$1" 3>&- 4>&-' - '
+		{ read -r <gate; native_cases one && >emitted; } >/dev/null 2>&1 &
 		exit 5'
 	[ ! -e emitted ]
 	echo go >gate

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* test_run_life.c - kmes-run beside its program: what it keeps, and leaves behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kmes_abi.h"
+#include "src/kmes-run/run.h"
+
+/* Not so in an emulator of another machine's programs. */
+static void needs_seccomp(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(run_filter_install() < 0);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+		return;
+	print_message("# no seccomp listener can be had here\n");
+	skip();
+}
+
+/* ---- what kmes-run keeps open ---- */
+
+enum { KEPT = 3 };
+
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Each at 3 + place[i] before; 0 when each is at 3 + i after, and no other is there. */
+static int keep_from(const int place[KEPT])
+{
+	int fds[KEPT], i, *const kept[KEPT] = { &fds[0], &fds[1], &fds[2] };
+	ino_t inodes[KEPT];
+
+	/* Opened elsewhere first, so that none is put over another. */
+	for (i = 0; i < KEPT; i++) {
+		inodes[i] = inode_of(dup2(memfd_create("kept", 0), 60 + i));
+		fds[i] = 3 + place[i];
+	}
+	for (i = 0; i < KEPT; i++)
+		dup2(60 + i, fds[i]);
+	if (run_keep_alone(kept, KEPT, 3) < 0)
+		return 1;
+	for (i = 0; i < KEPT; i++)
+		if (fds[i] != 3 + i || inode_of(fds[i]) != inodes[i] ||
+		    fcntl(fds[i], F_GETFD) != FD_CLOEXEC)
+			return 2 + i;
+	for (i = 3 + KEPT; i < 1024; i++)
+		if (fcntl(i, F_GETFD) >= 0)
+			return 10;
+	return 0;
+}
+
+static void run_keep_alone_leaves_each_in_its_place_wherever_it_was(void **state)
+{
+	const int places[][KEPT] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 }, { 2, 0, 1 },
+				     { 1, 0, 2 }, { 9, 0, 1 }, { 5, 4, 3 }, { 4, 0, 9 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(keep_from(places[i]));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* This program, made one: its child calls when it is gone, and tells what was answered. */
+static int leave_one_behind(int tell)
+{
+	pid_t parent = getpid(), pid = fork();
+	int answer;
+
+	if (pid)
+		return pid < 0;
+	while (getppid() == parent)
+		usleep(1000);
+	answer = syscall(KMES_NR_ATTACH, 0, NULL) < 0 ? errno : 0;
+	return write(tell, &answer, sizeof(answer)) != sizeof(answer);
+}
+
+/* Its own descriptors lie as when a shell starts kmes-run: the device is the first. */
+static _Noreturn void run_and_leave(int tell)
+{
+	char number[16], *argv[] = { "/proc/self/exe", number, NULL };
+	int device = open("/dev/null", O_RDWR | O_CLOEXEC), moved, status;
+	struct run_program program;
+
+	snprintf(number, sizeof(number), "%d", tell);
+	if (run_program_prepare(&program, argv) || run_program_start(&program, argv[0]) ||
+	    waitpid(program.pid, &status, 0) != program.pid || status)
+		_exit(1);
+	moved = fcntl(device, F_DUPFD, 20);
+	dup2(fcntl(program.listener, F_DUPFD, 20), 4);
+	dup2(moved, 3);
+	run_serve_survivors(4, 3);
+	_exit(0);
+}
+
+/* The device that is here knows none of the calls: ENOTTY comes from it alone. */
+static void run_survivors_calls_are_made_through_the_device(void **state)
+{
+	struct pollfd p = { .events = POLLIN };
+	int ends[2], status, answer = 0;
+	pid_t pid;
+
+	(void)state;
+	needs_seccomp();
+	assert_return_code(pipe(ends), errno);
+	pid = fork();
+	if (pid == 0)
+		run_and_leave(ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	p.fd = ends[0];
+	assert_int_equal(poll(&p, 1, 60000), 1);
+	assert_int_equal(read(ends[0], &answer, sizeof(answer)), sizeof(answer));
+	assert_int_equal(answer, ENOTTY);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(run_keep_alone_leaves_each_in_its_place_wherever_it_was),
+		cmocka_unit_test(run_survivors_calls_are_made_through_the_device),
+	};
+
+	if (argc > 1)
+		return leave_one_behind(atoi(argv[1]));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
