@@ -22,8 +22,10 @@ int run_serve_program(const struct run_program *program, int device, int signals
 			return status;
 		if (poll(fds, 2, -1) < 0)
 			continue;
-		if (fds[1].revents)
+		if (fds[1].revents) {
 			run_signals_pass(signals, program->pid);
+			run_signals_stop_with(program->pid);
+		}
 		if (fds[0].revents & POLLIN)
 			run_serve(program->listener, device);
 		else if (fds[0].revents)

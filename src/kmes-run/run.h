@@ -48,6 +48,12 @@ int run_signals_open(void);
 /* Sends on what was sent to this process and has not reached the program. */
 void run_signals_pass(int signals, pid_t pid);
 
+/*
+ * Stops this process as the program was stopped, when both are what the terminal's user
+ * sees; afterwards the program goes on, too.
+ */
+void run_signals_stop_with(pid_t pid);
+
 /* ---- keep.c ---- */
 
 /* Moves descriptors to `first` and on, and closes all others behind; 0 or -1. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* signals.c - signals that somebody sends to us and means for the program. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -63,4 +66,41 @@ void run_signals_pass(int signals, pid_t pid)
 	while (read(signals, &info, sizeof(info)) == sizeof(info))
 		if (!is_from_terminal(&info) && !is_ours(&info))
 			pass(pid, &info);
+}
+
+static bool is_stopped(pid_t pid, int more)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | more) == 0 &&
+	       info.si_pid == pid;
+}
+
+/* Whether our group is the one that has the terminal. */
+static bool is_in_foreground(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && tcgetpgrp(fd) == getpgrp();
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/*
+ * A terminal's own stop reaches both of us; one that the program gives itself, as editors
+ * do, would leave its shell waiting for us. Who continues a job continues one process of
+ * it after the other, so a stop counts that lasts.
+ */
+void run_signals_stop_with(pid_t pid)
+{
+	const struct timespec moment = { 0, 20000000 };
+
+	if (!is_stopped(pid, WNOWAIT))
+		return;
+	nanosleep(&moment, NULL);
+	if (!is_stopped(pid, 0) || !is_in_foreground())
+		return;
+	raise(SIGSTOP);
+	kill(pid, SIGCONT);
 }

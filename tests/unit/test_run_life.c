@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* test_run_life.c - kmes-run beside its program: what it keeps, and leaves behind. */
+/* test_run_life.c - kmes-run beside its program: what it keeps, stops with, leaves behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,11 +146,70 @@ static void run_survivors_calls_are_made_through_the_device(void **state)
 	close(ends[1]);
 }
 
+/* ---- jobs of a terminal ---- */
+
+static _Noreturn void run_job(const char *script)
+{
+	char *argv[] = { "sh", "-c", (char *)script, NULL };
+	struct run_program program;
+	int signals;
+
+	setpgid(0, 0);
+	signal(SIGTTOU, SIG_IGN);
+	tcsetpgrp(STDIN_FILENO, getpid());
+	signal(SIGTTOU, SIG_DFL);
+	if (run_program_prepare(&program, argv))
+		_exit(RUN_FAILED);
+	signals = run_signals_open();
+	if (run_program_start(&program, argv[0]))
+		_exit(RUN_FAILED);
+	_exit(WEXITSTATUS(run_serve_program(&program, -1, signals)));
+}
+
+/* As a shell: 0 when the job stopped, and ended by 7 after it was told to go on. */
+static int job_that_stops_itself(const char *script)
+{
+	pid_t job = fork();
+	int status;
+
+	if (job == 0)
+		run_job(script);
+	alarm(60);
+	if (waitpid(job, &status, WUNTRACED) != job || !WIFSTOPPED(status))
+		return 1;
+	kill(-job, SIGCONT);
+	if (waitpid(job, &status, WUNTRACED) != job || !WIFEXITED(status))
+		return 2;
+	return WEXITSTATUS(status) == 7 ? 0 : 3;
+}
+
+/* Else the shell would wait for what only it can continue. */
+static void run_stops_with_a_program_that_stops_itself_in_the_foreground(void **state)
+{
+	char text[256];
+	int terminal, status;
+	pid_t shell;
+
+	(void)state;
+	needs_seccomp();
+	shell = forkpty(&terminal, NULL, NULL, NULL);
+	if (shell == 0)
+		_exit(job_that_stops_itself("kill -TSTP $$; exit 7"));
+	assert_true(shell > 0);
+	while (read(terminal, text, sizeof(text)) > 0)
+		;
+	assert_int_equal(waitpid(shell, &status, 0), shell);
+	assert_int_equal(status, 0);
+	close(terminal);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_keep_alone_leaves_each_in_its_place_wherever_it_was),
 		cmocka_unit_test(run_survivors_calls_are_made_through_the_device),
+		cmocka_unit_test(
+			run_stops_with_a_program_that_stops_itself_in_the_foreground),
 	};
 
 	if (argc > 1)
