@@ -9,6 +9,7 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -85,11 +86,18 @@ void run_serve(int listener, int device);
 struct run_target {
 	pid_t tid;
 	int pidfd;     /* of its process */
+	bool is_first; /* the thread is the process's first one */
 };
 
 /* 0 or -errno, such as -ESRCH. */
 int run_target_open(struct run_target *target, pid_t tid);
 void run_target_close(struct run_target *target);
+
+/*
+ * Whether a thread has a capability by itself. The module asks the first one, which may
+ * have kept what others gave up; true for the first one, as the module will tell.
+ */
+bool run_target_has(const struct run_target *target, int capability);
 
 /*
  * Copies exactly `len` bytes from or to its memory: 0 or -EFAULT, as its own load or store

@@ -2,6 +2,7 @@
 /* serve.c - takes a call from the listener, has it made by the module, and answers it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
@@ -96,7 +97,12 @@ static void go_where_it_runs(const struct run_call *c)
 
 static int serve(const struct run_call *c)
 {
-	switch (c->notif->data.nr) {
+	int number = c->notif->data.nr;
+
+	if (!run_target_has(&c->target,
+			    number == KMES_NR_ATTACH ? CAP_AUDIT_READ : CAP_AUDIT_WRITE))
+		return -EPERM;
+	switch (number) {
 	case KMES_NR_ATTACH:
 		return serve_attach(c);
 	case KMES_NR_EMIT:

@@ -2,6 +2,7 @@
 /* target.c - the memory and the name of the process that made a call. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,11 +72,12 @@ void run_target_name(pid_t tid, char *name, size_t size)
 }
 
 /* A process of one thread has its id; other threads have to be asked for theirs. */
-static long open_pidfd(pid_t tid)
+static long open_pidfd(pid_t tid, bool *is_first)
 {
 	long fd = syscall(SYS_pidfd_open, tid, 0);
 	pid_t tgid;
 
+	*is_first = fd >= 0;
 	if (fd >= 0 || errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return fd;
 	tgid = process_of(tid);
@@ -87,18 +89,31 @@ static long open_pidfd(pid_t tid)
 
 int run_target_open(struct run_target *target, pid_t tid)
 {
-	long fd = open_pidfd(tid);
+	bool is_first;
+	long fd = open_pidfd(tid, &is_first);
 
 	if (fd < 0)
 		return -errno;
 	target->tid = tid;
 	target->pidfd = (int)fd;
+	target->is_first = is_first;
 	return 0;
 }
 
 void run_target_close(struct run_target *target)
 {
 	close(target->pidfd);
+}
+
+bool run_target_has(const struct run_target *target, int capability)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3,
+						 target->tid };
+	struct __user_cap_data_struct data[2];
+
+	return target->is_first ||
+	       (syscall(SYS_capget, &head, data) == 0 &&
+		data[capability / 32].effective & 1u << capability % 32);
 }
 
 /* That we may not look is no fault of the program's: it is said, once. */
