@@ -169,6 +169,23 @@ until_there() {
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
+@test "kmes-run: the program's limit of descriptors is not that of its calls" {
+	bash -c 'ulimit -Sn 7; exec kmes-run native_cases one 3>&- 4>&-'
+	kmes-run native_hostile_cases limit
+}
+
+@test "kmes-run: a thread that gave up a capability has it no more [A2]" {
+	kmes-run native_hostile_cases thread-rights
+}
+
+@test "kmes-run: texts in a ring's own mapping, changing memory, shared tables, vfork" {
+	each native_hostile_cases ring-text moving files vfork
+}
+
+@test "kmes-run: callers that are traced, and one that traces kmes-run" {
+	each native_hostile_cases traced tracer
+}
+
 @test "kmes-run: signals sent to it reach the program, with their values" {
 	kmes-run native_cases signals
 }

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* native_hostile_cases.c - native calls of programs that make it hard for kmes-run. */
+#include <pthread.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+
+#include "tests/vm/case.h"
+
+enum { ROUNDS = 100 };
+
+static uint64_t emitted_by_all(void)
+{
+	uint64_t sum = 0, slots = 0;
+
+	check(ring_attach(KMES_ATTACH_QUERY_SLOTS, &slots, NULL) == 0);
+	for (unsigned int cpu = 0; cpu < slots; cpu++)
+		sum += counter(cpu, "emitted_events");
+	return sum;
+}
+
+/* No descriptor can be had: that is no matter of events. */
+static void limit_of_descriptors(void)
+{
+	struct rlimit none = { 0, 0 };
+	uint64_t capacity = 0;
+
+	check(getrlimit(RLIMIT_NOFILE, &none) == 0);
+	none.rlim_cur = 0;
+	check(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	for (int i = 0; i < 3; i++)
+		check_eq(emit("hostile.limit"), 0);
+	check_errno(ring_attach(0, &capacity, NULL), EMFILE);
+	check_eq(ring_attach(KMES_ATTACH_QUERY_SLOTS, &capacity, NULL), 0);
+}
+
+/* ---- rights of threads ---- */
+
+static void *without_rights(void *arg)
+{
+	uint64_t value = 77;
+
+	(void)arg;
+	drop_capabilities(CAP(AUDIT_READ));
+	check_errno(ring_attach(0, &value, NULL), EPERM);
+	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, &value, NULL), EPERM);
+	check_eq(value, 77);
+	check_eq(emit("hostile.thread"), 0);
+	drop_capabilities(CAP(AUDIT_WRITE));
+	check_errno(emit("hostile.thread"), EPERM);
+	return NULL;
+}
+
+static void rights_of_a_thread(void)
+{
+	uint64_t capacity;
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, without_rights, NULL) == 0);
+	pthread_join(thread, NULL);
+	check_eq(close(ring_attach(0, &capacity, NULL)), 0);
+	check_eq(emit("hostile.first"), 0);
+}
+
+/* ---- memory ---- */
+
+/* A program may pass on what it has read, from where it stands. */
+static void text_in_a_ring(void)
+{
+	struct vm_ring r;
+	struct vm_event e;
+	uint64_t pos;
+
+	pin(0);
+	r = ring_open(0);
+	pos = kmes_load_acquire(&r.producer->write_pos);
+	check_eq(emit("hostile.ring"), 0);
+	e = ring_event(&r, pos);
+	check_eq(emit_raw(e.type, e.h.type_len, e.payload, 1), 0);
+	e = ring_event(&r, pos + e.h.event_size);
+	check(event_is(&e, "hostile.ring"));
+	/* Nothing is stored there for who may not store there. */
+	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, (void *)e.payload, NULL),
+		    EFAULT);
+	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, (void *)r.producer, NULL),
+		    EFAULT);
+	ring_close(&r);
+}
+
+static unsigned char *moving;
+static volatile bool over;
+
+static void *move_memory(void *arg)
+{
+	(void)arg;
+	while (!over) {
+		check(mmap(moving, KMES_PAGE_SIZE, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == moving);
+		sched_yield();
+		check(mmap(moving, KMES_PAGE_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == moving);
+		memcpy(moving, "moving\x80", 7);
+		usleep(200);
+	}
+	return NULL;
+}
+
+/* Memory that comes and goes: an event, or an error that says why not. */
+static void moving_memory(void)
+{
+	uint64_t before = emitted_by_all(), good = 0;
+	pthread_t thread;
+	int fd;
+
+	moving =
+		mmap(NULL, KMES_PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(moving != MAP_FAILED);
+	check(pthread_create(&thread, NULL, move_memory, NULL) == 0);
+	for (int i = 0; i < ROUNDS * 5; i++) {
+		if (emit_raw(moving, 6, moving + 6, 1) == 0)
+			good++;
+		else
+			check(errno == EFAULT || errno == EINVAL);
+		fd = ring_attach(0, (void *)moving, NULL);
+		check(fd >= 0 ? close(fd) == 0 : errno == EFAULT);
+	}
+	over = true;
+	pthread_join(thread, NULL);
+	check_eq(emitted_by_all() - before, good);
+}
+
+/* ---- kinds of children ---- */
+
+static int attach_and_leave(void *fd)
+{
+	uint64_t capacity;
+
+	*(volatile int *)fd = ring_attach(0, &capacity, NULL);
+	return 0;
+}
+
+/* The descriptor is in the table that both have. */
+static void shared_table(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int fd = -1, status;
+	pid_t pid = clone(attach_and_leave, stack + sizeof(stack),
+			  CLONE_FILES | CLONE_VM | SIGCHLD, &fd);
+
+	check(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+	check(fd >= 0);
+	check(fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	check_eq(close(fd), 0);
+}
+
+/* The parent sleeps in its vfork(2) while the child calls. */
+static void vforked(void)
+{
+	uint64_t before = emitted_by_all();
+	int status;
+
+	for (int i = 0; i < 10; i++) {
+		pid_t pid = (pid_t)syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+
+		if (!pid)
+			_exit(emit("hostile.vfork") != 0);
+		check(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	check_eq(emitted_by_all() - before, 10);
+}
+
+/* ---- tracing ---- */
+
+/* Stops at each call, its beginning and its end, repeat none. */
+static void traced_caller(void)
+{
+	uint64_t before = emitted_by_all();
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		check(ptrace(PTRACE_TRACEME, 0, 0, 0) == 0);
+		raise(SIGSTOP);
+		for (int i = 0; i < ROUNDS; i++)
+			check_eq(emit("hostile.traced"), 0);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
+		check(ptrace(PTRACE_SYSCALL, pid, 0, 0) == 0);
+	check_eq(status, 0);
+	check_eq(emitted_by_all() - before, ROUNDS);
+}
+
+/* Stopped for a while, kmes-run goes on where it was. */
+static void tracer_of_kmes_run(void)
+{
+	pid_t parent = getppid();
+	int status;
+
+	for (int i = 0; i < 10; i++) {
+		check(ptrace(PTRACE_ATTACH, parent, 0, 0) == 0);
+		check(waitpid(parent, &status, __WALL) == parent && WIFSTOPPED(status));
+		check(ptrace(PTRACE_DETACH, parent, 0, 0) == 0);
+		check_eq(emit("hostile.tracer"), 0);
+	}
+}
+
+static const struct vm_case cases[] = {
+	{ "limit", limit_of_descriptors }, { "thread-rights", rights_of_a_thread },
+	{ "ring-text", text_in_a_ring },   { "moving", moving_memory },
+	{ "files", shared_table },	   { "vfork", vforked },
+	{ "traced", traced_caller },	   { "tracer", tracer_of_kmes_run },
+};
+
+KMES_CASES(cases)
