@@ -286,6 +286,9 @@ static struct file *open_wake_file(void)
 #else
 	file = shmem_file_setup("kmes", size, VM_NORESERVE);
 #endif
+	/* So shmem tells that there was no memory for the inode. */
+	if (file == ERR_PTR(-ENOSPC))
+		return ERR_PTR(-ENOMEM);
 	/* A page that was swapped out would not be the page that waiters know. */
 	if (!IS_ERR(file))
 		mapping_set_unevictable(file->f_mapping);
