@@ -152,6 +152,7 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	for tool in "kmes-dump -d 1" "kmes-stat 0.3 4" "kmes-wait --idle-for=1" "kmes-emit -t a -n 11 -R 10"; do
 		# shellcheck disable=SC2086 # several arguments
 		background one env --ignore-signal=INT,TERM $tool
+		wait_until 10 grep -qx -e "${tool%% *}" -e kmes-run "/proc/$!/comm"
 		sleep 0.3
 		kill -INT $!
 		kill -TERM $!

@@ -121,9 +121,9 @@ with open("b", "r+b") as b:
 		background dump kmes-dump $args --print -w file
 		wait_until 10 test -s dump.out
 		# While it stands still the rings go round.
-		kill -STOP $!
+		kill -STOP "$(tool_of $!)"
 		sleep 1
-		kill -CONT $!
+		kill -CONT "$(tool_of $!)"
 		wait_until 10 grep -q lost dump.out
 		kill -TERM $!
 		end_of $!

@@ -212,7 +212,7 @@ open("more", "wb").write(data)'
 
 # catches PID SIGNAL: it has a handler for that number.
 catches() {
-	(((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> ($2 - 1)) & 1))
+	(((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$(tool_of "$1")/status") >> ($2 - 1)) & 1))
 }
 
 @test "capture out: a FIFO waits for its reader, and a signal ends that" {

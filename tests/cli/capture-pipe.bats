@@ -92,7 +92,7 @@ write_slowly() {
 has_opened() {
 	local fd
 
-	for fd in "/proc/$1/fd"/*; do
+	for fd in "/proc/$(tool_of "$1")/fd"/*; do
 		[[ ! $fd -ef $2 ]] || return 0
 	done
 	return 1

@@ -113,12 +113,12 @@ cpu0  #7  USR  after  {}"
 	rings_start --slots=1 --capacity=64K --exempt
 	background dump kmes-dump -T none
 	wait_until 5 kmes-emit -t first
-	wait_for_line "$KMES_TMP/dump.out" ' first '
-	kill -STOP $!
 	pid=$!
+	wait_for_line "$KMES_TMP/dump.out" ' first '
+	kill -STOP "$(tool_of $pid)"
 	kmes-emit -n 100000 -t flood "fill=$(printf '%0900d' 0)"
 	kmes-emit -t last
-	kill -CONT $pid
+	kill -CONT "$(tool_of $pid)"
 	wait_for_line "$KMES_TMP/dump.out" ' last '
 	kill -INT $pid
 	end_of $pid
@@ -164,11 +164,11 @@ cpu0  #7  USR  after  {}"
 	pid=$!
 	wait_until 5 kmes-emit -t first
 	wait_for_line "$KMES_TMP/dump.out" ' first '
-	kill -STOP $pid
+	kill -STOP "$(tool_of $pid)"
 	kmes-emit -n 2000 -t x "fill=$(printf '%0200d' 0)"
 	kmes-resize 64K
 	kmes-emit -t last
-	kill -CONT $pid
+	kill -CONT "$(tool_of $pid)"
 	wait_for_line "$KMES_TMP/dump.out" ' last '
 	kill -INT $pid
 	end_of $pid

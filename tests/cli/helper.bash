@@ -28,6 +28,15 @@ over_module() { [[ ${KMES_SOURCE:-} == dev* ]] || over_native_calls; }
 # Whether it is by the native calls: each tool is run by kmes-run.
 over_native_calls() { [[ ${KMES_SOURCE:-} == native ]]; }
 
+# tool_of PID: the tool itself; by the native calls PID is kmes-run, its parent.
+tool_of() {
+	if over_native_calls; then
+		pgrep -P "$1" | head -n 1
+	else
+		echo "$1"
+	fi
+}
+
 # Skip, with the reason given, what the module cannot offer.
 simulator_only() { ! over_module || skip "over the module: $1"; }
 
@@ -250,7 +259,8 @@ module_start() {
 		return 1
 	fi
 	load_stop
-	[[ ! -e /sys/module/kmes ]] || rmmod kmes || return 1
+	# What an earlier test has killed may take a moment to end.
+	[[ ! -e /sys/module/kmes ]] || wait_until 30 rmmod kmes || return 1
 	insmod "$KMES_MODULE" "${params[@]}" || return 1
 	[[ $load == 0 ]] || load_start "$load" "$slots"
 	! over_native_calls || assert_equal "$(kmes-stat -j | jq -r .source)" native
