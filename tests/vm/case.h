@@ -251,6 +251,17 @@ static inline int ring_attach(uint32_t cpu, void *capacity, void *generation)
 	return ioctl(device(), KMES_IOC_ATTACH, &call);
 }
 
+/* The events that all CPUs have emitted. */
+static inline uint64_t emitted_by_all(void)
+{
+	uint64_t sum = 0, slots = 0;
+
+	check(ring_attach(KMES_ATTACH_QUERY_SLOTS, &slots, NULL) == 0);
+	for (unsigned int cpu = 0; cpu < slots; cpu++)
+		sum += counter(cpu, "emitted_events");
+	return sum;
+}
+
 struct vm_ring {
 	int fd;
 	uint64_t capacity, generation;

@@ -18,16 +18,6 @@ static void on_tick(int sig)
 	ticks++;
 }
 
-static uint64_t emitted_by_all(void)
-{
-	uint64_t sum = 0, slots = 0;
-
-	check(ring_attach(KMES_ATTACH_QUERY_SLOTS, &slots, NULL) == 0);
-	for (unsigned int cpu = 0; cpu < slots; cpu++)
-		sum += counter(cpu, "emitted_events");
-	return sum;
-}
-
 static void tick_every_ms(bool on, int flags)
 {
 	struct sigaction action = { .sa_handler = on_tick, .sa_flags = flags };

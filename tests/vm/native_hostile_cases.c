@@ -8,16 +8,6 @@
 
 enum { ROUNDS = 100 };
 
-static uint64_t emitted_by_all(void)
-{
-	uint64_t sum = 0, slots = 0;
-
-	check(ring_attach(KMES_ATTACH_QUERY_SLOTS, &slots, NULL) == 0);
-	for (unsigned int cpu = 0; cpu < slots; cpu++)
-		sum += counter(cpu, "emitted_events");
-	return sum;
-}
-
 /* No descriptor can be had: that is no matter of events. */
 static void limit_of_descriptors(void)
 {
