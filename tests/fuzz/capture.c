@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,6 +73,8 @@ static bool make(struct capture *c)
 			kmes_capture_add_header(w, &info);
 		add_random(w, c);
 		kmes_capture_push(w);
+		while (kmes_capture_unwritten(w))
+			sched_yield();
 		c->ends[i] = (size_t)lseek(fd, 0, SEEK_END);
 	}
 	if (kmes_capture_end(w, NULL) < 0)
