@@ -383,7 +383,8 @@ screen_start() { # WIDTH HEIGHT
 		stty -a | tr ' ' '\n' | grep -c '^icanon\|^echo;\?\$'
 		sleep 60
 	END
-	TMUX_TMPDIR=$KMES_TMP tmux -f /dev/null new-session -d -x "$1" -y "$2" \
+	# A server that is just ending takes nobody.
+	wait_until 10 env TMUX_TMPDIR="$KMES_TMP" tmux -f /dev/null new-session -d -x "$1" -y "$2" \
 		"env KMES_SOURCE=$KMES_SOURCE PATH=$PATH bash screen.sh"
 }
 screen() { TMUX_TMPDIR=$KMES_TMP tmux capture-pane -p; }
