@@ -25,7 +25,7 @@
 
 #define RATE 1000000u
 /* What is not sent within this time of its turn is left out. */
-#define SLACK 0.001
+#define SLACK 0.005
 #define PACKED_EVENTS 2000000u
 #define ROUNDS 5
 
