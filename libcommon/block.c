@@ -182,20 +182,18 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 
 /*
  * Writes what is due, unless another thread does, which then finds what we have packed:
- * nobody waits for a turn while there is something to compress. Did we write anything?
+ * nobody waits for a turn while there is something to compress.
  */
-static bool write_due(struct kmes_block_sink *s)
+static void write_due(struct kmes_block_sink *s)
 {
 	struct job *job;
-	bool any = false;
 
 	if (s->writing)
-		return false;
+		return;
 	s->writing = true;
-	for (; (job = find_due(s)); any = true)
+	while ((job = find_due(s)))
 		write_job(s, job);
 	s->writing = false;
-	return any;
 }
 
 static void *write_main(void *arg)
@@ -203,9 +201,11 @@ static void *write_main(void *arg)
 	struct kmes_block_sink *s = arg;
 
 	pthread_mutex_lock(&s->lock);
-	while (write_due(s) || !s->closing)
-		if (!find_due(s) && !s->closing)
-			pthread_cond_wait(&s->changed, &s->lock);
+	write_due(s);
+	while (!s->closing) {
+		pthread_cond_wait(&s->changed, &s->lock);
+		write_due(s);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,6 +118,36 @@ static void dump_record_packed_is_written_out_four_times_a_second(void **state)
 	check_clock(1);
 }
 
+/* While nobody takes them, small pieces wait to become larger ones. */
+static void dump_record_small_pieces_do_not_use_up_what_may_wait(void **state)
+{
+	struct dump_record_opts opts = { .file = path };
+	char *no_files[] = { NULL };
+	struct dump_input in = { .is_row = true, .row.all_files = no_files };
+	struct dump_recorder rec;
+	uint64_t seq;
+	int fd;
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0 && fcntl(fd, F_SETPIPE_SZ, 4096) > 0);
+	dump_record_init(&rec, &opts, &in);
+	dump_record_open(&rec);
+	alarm(60);
+	for (seq = 1; seq <= 500; seq++) {
+		record_one(&rec, seq);
+		dump_record_tick(&rec, rec.pushed_ns, true);
+	}
+	assert_in_range(kmes_capture_unwritten(rec.writer), 1, 8);
+	assert_true(fcntl(fd, F_SETPIPE_SZ, 1 << 20) > 0);
+	assert_int_equal(dump_record_close(&rec), 0);
+	alarm(0);
+	assert_int_equal(rec.safe_events, 500);
+	close(fd);
+}
+
 static void dump_record_unopened_is_never_there(void **state)
 {
 	struct dump_record_opts opts = { .file = path };
@@ -140,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_record_plain_is_written_out_four_times_a_second),
 		cmocka_unit_test(dump_record_packed_is_written_out_four_times_a_second),
+		cmocka_unit_test(dump_record_small_pieces_do_not_use_up_what_may_wait),
 		cmocka_unit_test(dump_record_unopened_is_never_there),
 	};
 
