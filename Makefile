@@ -364,7 +364,7 @@ format: #: lay out all C files by .clang-format
 
 bench: all bench-programs #: speed, beside that of peers
 	-@tests/deps bench
-	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; $$p; done
+	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; tests/with-tracefs $$p; done
 
 # Installing.
 BINDIR   := $(DESTDIR)$(PREFIX)/bin
