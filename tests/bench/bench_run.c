@@ -3,18 +3,22 @@
  * bench_run.c - what a program pays under kmes-run for calls that are not KMES's.
  *
  * It needs no module: commands are started by kmes-run's own functions, behind its filter
- * and with a listener that nobody calls, in turns with the same commands started plainly.
- * Of each pair of runs the ratio of their times counts, since a busy machine slows down
- * both; shown are the median and the quartiles, and the ratio of the least times of all,
- * which are those that others disturbed least. Aim: a ratio of at most 1.02.
+ * and with a listener that nobody calls, in turns with the same commands started plainly
+ * and behind a filter that is one statement, which lets all pass: the least that the kernel
+ * takes for any filter. A busy machine slows down neighbours alike, so what counts is the
+ * ratio to the plain run of the same round; shown are the median and the bounds within
+ * which the true one is, 95 times of 100. Aim for the wall time: a ratio of at most 1.02.
  *
- * KMES_BENCH_TREE is what tar packs (/usr/include), KMES_BENCH_PAIRS how often (15).
+ * KMES_BENCH_TREE is what tar packs (/usr/include), KMES_BENCH_ROUNDS how often (15).
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,11 +28,14 @@
 #include "src/kmes-run/run.h"
 
 #define CALLS 2000000u
-#define CALL_PAIRS 11
-#define MOST_PAIRS 1000
+#define CALL_ROUNDS 11
+#define MOST_ROUNDS 1000
+
+/* How a program is started. */
+enum way { PLAIN, BARE_FILTER, KMES_RUN, WAYS };
 
 static char folder[] = "/tmp/kmes-bench-run.XXXXXX";
-static unsigned int pairs = 15;
+static unsigned int rounds = 15;
 
 static void clean_up(void)
 {
@@ -66,11 +73,24 @@ static double cpu_of_children(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-static pid_t start_plain(char **argv)
+static void install_bare_filter(void)
+{
+	struct sock_filter pass = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { 1, &pass };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+		    &program) < 0)
+		die("seccomp");
+}
+
+static pid_t start_alone(char **argv, enum way way)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		if (way == BARE_FILTER)
+			install_bare_filter();
 		execvp(argv[0], argv);
 		_exit(RUN_NOT_FOUND);
 	}
@@ -79,16 +99,16 @@ static pid_t start_plain(char **argv)
 	return pid;
 }
 
-/* Runs a shell command to its end, plainly or as kmes-run starts a program. */
-static struct cost run(const char *command, bool behind_filter)
+/* Runs a shell command to its end. */
+static struct cost run(const char *command, enum way way)
 {
 	char *argv[] = { "sh", "-c", (char *)command, NULL };
 	struct run_program program = { .listener = -1 };
 	struct cost cost = { -now(), -cpu_of_children() };
 	int status;
 
-	if (!behind_filter)
-		program.pid = start_plain(argv);
+	if (way != KMES_RUN)
+		program.pid = start_alone(argv, way);
 	else if (run_program_prepare(&program, argv) || run_program_start(&program, "sh"))
 		exit(1);
 	if (waitpid(program.pid, &status, 0) != program.pid || status) {
@@ -97,7 +117,7 @@ static struct cost run(const char *command, bool behind_filter)
 	}
 	cost.wall += now();
 	cost.cpu += cpu_of_children();
-	if (behind_filter)
+	if (program.listener >= 0)
 		close(program.listener);
 	return cost;
 }
@@ -109,59 +129,62 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The value below which so many of four parts lie; sorts. */
-static double quartile(double *values, unsigned int n, unsigned int which)
+/* Sorts the values. */
+static double median(double *values, unsigned int n)
 {
 	qsort(values, n, sizeof(*values), compare);
-	return values[(n - 1) * which / 4];
+	return values[n / 2];
 }
 
+/* The bounds are values so far from the middle as a coin, thrown so often, seldom is. */
 static void print_ratios(const char *what, double *values, unsigned int n)
 {
-	printf(", %s %.4f (%.4f to %.4f)", what, quartile(values, n, 2),
-	       quartile(values, n, 1), quartile(values, n, 3));
-}
+	double middle = median(values, n);
+	unsigned int off = 0;
 
-static struct cost least_of(struct cost a, struct cost b)
-{
-	return (struct cost){ a.wall < b.wall ? a.wall : b.wall,
-			      a.cpu < b.cpu ? a.cpu : b.cpu };
+	while (off < n / 2 && off * off < n)
+		off++;
+	printf(" %s %.3f (%.3f to %.3f)", what, middle, values[n / 2 - off],
+	       values[n / 2 + off < n ? n / 2 + off : n - 1]);
 }
 
 /* What `prepare` does is not part of the time. */
 static void compare_runs(const char *name, const char *prepare, const char *command)
 {
-	static double wall[MOST_PAIRS], cpu[MOST_PAIRS], plain[MOST_PAIRS];
-	struct cost least[2] = { { 1e9, 1e9 }, { 1e9, 1e9 } };
+	static double wall[WAYS][MOST_ROUNDS], cpu[WAYS][MOST_ROUNDS];
 
 	/* Once for the caches. */
-	run(prepare, false);
-	run(command, false);
-	for (unsigned int i = 0; i < pairs; i++) {
-		struct cost cost[2];
+	run(prepare, PLAIN);
+	run(command, PLAIN);
+	for (unsigned int i = 0; i < rounds; i++) {
+		struct cost cost[WAYS];
 
 		/* Who is the first changes, too. */
-		for (unsigned int turn = 0; turn < 2; turn++) {
-			bool behind = (turn + i) % 2;
+		for (unsigned int turn = 0; turn < WAYS; turn++) {
+			enum way way = (turn + i) % WAYS;
 
-			run(prepare, false);
-			cost[behind] = run(command, behind);
-			least[behind] = least_of(least[behind], cost[behind]);
+			run(prepare, PLAIN);
+			cost[way] = run(command, way);
 		}
-		plain[i] = cost[0].wall;
-		wall[i] = cost[1].wall / cost[0].wall;
-		cpu[i] = cost[1].cpu / cost[0].cpu;
+		wall[PLAIN][i] = cost[PLAIN].wall;
+		for (enum way way = BARE_FILTER; way < WAYS; way++) {
+			wall[way][i] = cost[way].wall / cost[PLAIN].wall;
+			cpu[way][i] = cost[way].cpu / cost[PLAIN].cpu;
+		}
 	}
-	printf("run, %s: %.2f s without; with, of that", name, quartile(plain, pairs, 2));
-	print_ratios("wall", wall, pairs);
-	print_ratios("cpu", cpu, pairs);
-	printf("; least wall %.4f, least cpu %.4f; %u pairs, aim 1.02\n",
-	       least[1].wall / least[0].wall, least[1].cpu / least[0].cpu, pairs);
+	printf("run, %s: %.2f s; of that, aim 1.02, by kmes-run", name,
+	       median(wall[PLAIN], rounds));
+	print_ratios("wall", wall[KMES_RUN], rounds);
+	print_ratios("cpu", cpu[KMES_RUN], rounds);
+	printf(", behind any filter");
+	print_ratios("wall", wall[BARE_FILTER], rounds);
+	print_ratios("cpu", cpu[BARE_FILTER], rounds);
+	printf("; %u rounds\n", rounds);
 	fflush(stdout);
 }
 
-/* Nanoseconds a call, in a child that may be behind the filter. */
-static double time_getppid(bool behind_filter)
+/* Nanoseconds a call, in a child that may be behind a filter. */
+static double time_getppid(enum way way)
 {
 	double ns = 0;
 	int ends[2];
@@ -172,7 +195,9 @@ static double time_getppid(bool behind_filter)
 	if (pid == 0) {
 		double start;
 
-		if (behind_filter && run_filter_install() < 0)
+		if (way == BARE_FILTER)
+			install_bare_filter();
+		if (way == KMES_RUN && run_filter_install() < 0)
 			die("seccomp");
 		start = now();
 		for (unsigned int i = 0; i < CALLS; i++)
@@ -190,29 +215,29 @@ static double time_getppid(bool behind_filter)
 
 static void compare_getppid(void)
 {
-	double without[CALL_PAIRS], with[CALL_PAIRS];
+	double ns[WAYS][CALL_ROUNDS];
 
-	for (unsigned int i = 0; i < CALL_PAIRS; i++) {
-		without[i] = time_getppid(false);
-		with[i] = time_getppid(true);
-	}
-	printf("run, getppid: %.1f ns without, %.1f ns with (medians of %d)\n",
-	       quartile(without, CALL_PAIRS, 2), quartile(with, CALL_PAIRS, 2),
-	       CALL_PAIRS);
+	for (unsigned int i = 0; i < CALL_ROUNDS; i++)
+		for (enum way way = PLAIN; way < WAYS; way++)
+			ns[way][i] = time_getppid(way);
+	printf("run, getppid: %.1f ns, by kmes-run %.1f ns, behind any filter %.1f ns "
+	       "(medians of %d)\n",
+	       median(ns[PLAIN], CALL_ROUNDS), median(ns[KMES_RUN], CALL_ROUNDS),
+	       median(ns[BARE_FILTER], CALL_ROUNDS), CALL_ROUNDS);
 }
 
 static void read_settings(const char **tree)
 {
-	const char *number = getenv("KMES_BENCH_PAIRS");
+	const char *number = getenv("KMES_BENCH_ROUNDS");
 
 	*tree = getenv("KMES_BENCH_TREE");
 	if (!*tree)
 		*tree = "/usr/include";
 	if (number)
-		pairs = (unsigned int)strtoul(number, NULL, 10);
-	if (pairs < 1 || pairs > MOST_PAIRS) {
-		fprintf(stderr, "bench_run: KMES_BENCH_PAIRS is not 1 to %d\n",
-			MOST_PAIRS);
+		rounds = (unsigned int)strtoul(number, NULL, 10);
+	if (rounds < 1 || rounds > MOST_ROUNDS) {
+		fprintf(stderr, "bench_run: KMES_BENCH_ROUNDS is not 1 to %d\n",
+			MOST_ROUNDS);
 		exit(1);
 	}
 }
