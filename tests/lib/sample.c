@@ -57,6 +57,24 @@ const char *sample_format(struct kmes_formatter *f, const struct kmes_event *eve
 	return printed.data;
 }
 
+struct kmes_formatter sample_formatter(const struct kmes_format *format,
+				       struct kmes_format_options options)
+{
+	struct kmes_formatter f;
+
+	kmes_formatter_init(&f, format, &options);
+	return f;
+}
+
+const char *sample_print(const struct kmes_format *format, const void *payload,
+			 size_t len, struct kmes_format_options options)
+{
+	struct kmes_formatter f = sample_formatter(format, options);
+	struct kmes_event event = sample_event(payload, len);
+
+	return sample_format(&f, &event);
+}
+
 size_t sample_length(void)
 {
 	return printed.len;

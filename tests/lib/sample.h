@@ -11,6 +11,9 @@
  */
 struct kmes_event sample_event(const void *payload, size_t len);
 
+/* A binary value that is S-1-5-18. */
+#define SAMPLE_SYSTEM_SID "\xc4\x0c\x01\x01\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00"
+
 #define SAMPLE_NS 1795983682123456789ull
 extern const uint8_t sample_null_guid[16];
 
@@ -19,6 +22,21 @@ extern const uint8_t sample_null_guid[16];
  * copied to memory that ends with it, so that sanitizers see any step over.
  */
 const char *sample_format(struct kmes_formatter *f, const struct kmes_event *event);
+
+/* The formatter with these options. */
+struct kmes_formatter sample_formatter(const struct kmes_format *format,
+				       struct kmes_format_options options);
+
+/* Options of a line that begins with the CPU. */
+#define SAMPLE_NO_TIME                                                                   \
+	(struct kmes_format_options)                                                     \
+	{                                                                                \
+		.time = KMES_TIME_NONE                                                   \
+	}
+
+/* What a format prints for the event with such a payload. */
+const char *sample_print(const struct kmes_format *format, const void *payload,
+			 size_t len, struct kmes_format_options options);
 
 /* The bytes of the above; a NUL in it would be a fault. */
 size_t sample_length(void);

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The output of a tool: slow readers, those that went, disks that are full, signals to stop. */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "child.h"
+#include "cli.h"
+
+#define FLOOD (1024 * 1024 + 77)
+
+static uint8_t flood_byte(size_t i)
+{
+	return (uint8_t)(i * 31 + i / 251);
+}
+
+/* Writes more than any pipe holds, in pieces of odd sizes, and exits with the status. */
+static void body_flood(void *arg)
+{
+	struct cli_out out;
+	uint8_t piece[777];
+	size_t done, i, n;
+	char *room;
+
+	child_begin_tool();
+	dup2(*(int *)arg, STDOUT_FILENO);
+	close(*(int *)arg);
+	cli_out_stdout(&out);
+	cli_stop_catch();
+	for (done = 0; done < FLOOD; done += n) {
+		n = FLOOD - done < sizeof(piece) ? FLOOD - done : sizeof(piece);
+		for (i = 0; i < n; i++)
+			piece[i] = flood_byte(done + i);
+		if (done / sizeof(piece) % 2) {
+			room = cli_out_reserve(&out, n);
+			memcpy(room, piece, n);
+			cli_out_commit(&out, n);
+		} else {
+			cli_out_write(&out, piece, n);
+		}
+	}
+	_exit(cli_out_close(&out));
+}
+
+static void assert_flood_through(int flags)
+{
+	struct child_result r;
+	uint8_t buf[1009];
+	size_t done = 0;
+	int fds[2], err;
+	ssize_t n, i;
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, flags), 0);
+	pid = child_start(body_flood, &fds[1], &err);
+	close(fds[1]);
+	usleep(50000); /* the pipe fills up */
+	fcntl(fds[0], F_SETFL, 0);
+	while ((n = read(fds[0], buf, sizeof(buf))) > 0)
+		for (i = 0; i < n; i++)
+			if (buf[i] != flood_byte(done++))
+				fail_msg("wrong at %zu", done - 1);
+	assert_int_equal(done, FLOOD);
+	close(fds[0]);
+	child_end(pid, err, &r);
+	child_assert_exit(&r, 0);
+	assert_int_equal(r.messages, 0);
+}
+
+static void cli_out_gives_every_byte_to_a_slow_reader(void **state)
+{
+	(void)state;
+	assert_flood_through(0);
+}
+
+static void cli_out_waits_for_a_pipe_that_does_not_block(void **state)
+{
+	(void)state;
+	assert_flood_through(O_NONBLOCK);
+}
+
+static void cli_out_ends_quietly_when_the_reader_is_gone(void **state)
+{
+	struct child_result r;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	close(fds[0]);
+	r = child_run(body_flood, &fds[1]);
+	close(fds[1]);
+	child_assert_exit(&r, 0);
+	assert_int_equal(r.messages, 0);
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	close(fds[0]);
+	r = child_run(body_flood, &fds[1]);
+	close(fds[1]);
+	child_assert_exit(&r, 0);
+	assert_int_equal(r.messages, 0);
+}
+
+/* A connection over the network of this machine: fds[1] to fds[0]. */
+static void connect_tcp(int fds[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t len = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+	fds[1] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fds[1], (struct sockaddr *)&address, len), 0);
+	fds[0] = accept(listener, NULL, NULL);
+	assert_true(fds[0] >= 0);
+	close(listener);
+}
+
+static void cli_out_ends_quietly_when_the_connection_is_reset(void **state)
+{
+	struct child_result r;
+	int fds[2];
+
+	(void)state;
+	connect_tcp(fds);
+	/* who closes with something unread resets it */
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	usleep(100000);
+	close(fds[0]);
+	r = child_run(body_flood, &fds[1]);
+	close(fds[1]);
+	child_assert_exit(&r, 0);
+	assert_int_equal(r.messages, 0);
+}
+
+static void cli_out_names_what_cannot_be_written(void **state)
+{
+	int fd = open("/dev/full", O_WRONLY);
+	struct child_result r;
+
+	(void)state;
+	r = child_run(body_flood, &fd);
+	close(fd);
+	child_assert_exit(&r, 1);
+	assert_int_equal(r.messages, 1);
+	assert_string_equal(r.message[0], "kmes-test: standard output: cannot write: "
+					  "No space left on device\n");
+}
+
+/* One byte alone fails at the end, not before. */
+static void body_late_error(void *arg)
+{
+	struct cli_out out;
+
+	(void)arg;
+	child_begin_tool();
+	cli_out_init(&out, open("/dev/full", O_WRONLY), "some.file");
+	if (cli_out_write(&out, "x", 1) != 0)
+		_exit(9);
+	_exit(cli_out_close(&out));
+}
+
+static void cli_out_notices_a_full_disk_at_close(void **state)
+{
+	struct child_result r = child_run(body_late_error, NULL);
+
+	(void)state;
+	child_assert_exit(&r, 1);
+	assert_string_equal(
+		r.message[0],
+		"kmes-test: some.file: cannot write: No space left on device\n");
+}
+
+static void body_closed_stdout(void *arg)
+{
+	struct cli_out out;
+
+	(void)arg;
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	child_begin_tool();
+	if (open("/dev/null", O_WRONLY) < 3) /* would be taken for stdout */
+		_exit(9);
+	cli_out_stdout(&out);
+	cli_out_write(&out, "x", 1);
+	_exit(cli_out_close(&out));
+}
+
+static void cli_out_to_a_closed_stdout_is_an_error(void **state)
+{
+	struct child_result r = child_run(body_closed_stdout, NULL);
+
+	(void)state;
+	child_assert_exit(&r, 1);
+	assert_string_equal(
+		r.message[0],
+		"kmes-test: standard output: cannot write: Bad file descriptor\n");
+}
+
+/* Nobody reads; two signals as timeout(1) sends them. SIGALRM is blocked from the start. */
+static void assert_given_up(int flags)
+{
+	sigset_t mask, before;
+
+	struct child_result r;
+	int fds[2], err;
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, flags), 0);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	sigprocmask(SIG_BLOCK, &mask, &before);
+	pid = child_start(body_flood, &fds[1], &err);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	usleep(300000); /* until it hangs in its write */
+	kill(pid, SIGTERM);
+	kill(pid, SIGTERM);
+	child_end(pid, err, &r);
+	close(fds[0]);
+	close(fds[1]);
+	child_assert_exit(&r, 1);
+	assert_int_equal(r.messages, 1);
+	assert_string_equal(r.message[0],
+			    "kmes-test: standard output: takes no data, given up\n");
+}
+
+static void cli_out_gives_up_a_stuck_stdout_after_a_stop(void **state)
+{
+	(void)state;
+	assert_given_up(0);
+	assert_given_up(O_NONBLOCK);
+}
+
+static void cli_out_sees_a_reader_go(void **state)
+{
+	struct cli_out out = { 0 };
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	out.fd = fds[1];
+	assert_false(cli_out_reader_is_gone(&out));
+	close(fds[0]);
+	assert_true(cli_out_reader_is_gone(&out));
+	close(fds[1]);
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	out.fd = fds[1];
+	assert_false(cli_out_reader_is_gone(&out));
+	close(fds[0]);
+	assert_true(cli_out_reader_is_gone(&out));
+	close(fds[1]);
+
+	out.fd = open("/dev/null", O_WRONLY);
+	assert_false(cli_out_reader_is_gone(&out));
+	close(out.fd);
+	out.fd = fileno(tmpfile());
+	assert_false(cli_out_reader_is_gone(&out));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cli_out_gives_every_byte_to_a_slow_reader),
+		cmocka_unit_test(cli_out_waits_for_a_pipe_that_does_not_block),
+		cmocka_unit_test(cli_out_ends_quietly_when_the_reader_is_gone),
+		cmocka_unit_test(cli_out_ends_quietly_when_the_connection_is_reset),
+		cmocka_unit_test(cli_out_names_what_cannot_be_written),
+		cmocka_unit_test(cli_out_notices_a_full_disk_at_close),
+		cmocka_unit_test(cli_out_to_a_closed_stdout_is_an_error),
+		cmocka_unit_test(cli_out_gives_up_a_stuck_stdout_after_a_stop),
+		cmocka_unit_test(cli_out_sees_a_reader_go),
+	};
+
+	/* A shell starts what it runs in the background with these ignored. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The signals of a tool and of what it starts. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "child.h"
+#include "cli.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void body_ignored(void *arg)
+{
+	(void)arg;
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	child_begin_tool();
+	cli_stop_catch();
+	cli_signal_catch(SIGHUP);
+	raise(SIGINT);
+	raise(SIGHUP);
+	if (cli_stop_signal() != 0 || cli_signal_arrived(SIGHUP))
+		_exit(1);
+	raise(SIGTERM);
+	_exit(cli_stop_signal() == SIGTERM ? 0 : 2);
+}
+
+static void cli_signals_ignored_at_the_start_stay_ignored(void **state)
+{
+	struct child_result r = child_run(body_ignored, NULL);
+
+	(void)state;
+	child_assert_exit(&r, 0);
+}
+
+static void body_repeated(void *arg)
+{
+	(void)arg;
+	signal(SIGUSR1, SIG_DFL);
+	child_begin_tool();
+	cli_stop_catch();
+	cli_signal_catch(SIGUSR1);
+	raise(SIGUSR1);
+	if (!cli_signal_arrived(SIGUSR1) || cli_signal_arrived(SIGUSR1) ||
+	    cli_stop_signal())
+		_exit(1);
+	raise(SIGINT);
+	raise(SIGTERM);
+	raise(SIGINT);
+	_exit(cli_stop_signal() == SIGINT ? 0 : 2);
+}
+
+static void cli_signals_repeated_change_nothing(void **state)
+{
+	struct child_result r = child_run(body_repeated, NULL);
+
+	(void)state;
+	child_assert_exit(&r, 0);
+}
+
+static void body_die(void *arg)
+{
+	sigset_t mask;
+
+	child_begin_tool();
+	cli_stop_catch();
+	sigfillset(&mask);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	cli_die_by_signal(*(int *)arg);
+}
+
+static void cli_die_by_signal_dies_by_it(void **state)
+{
+	static int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(signals); i++) {
+		struct child_result r = child_run(body_die, &signals[i]);
+
+		assert_true(WIFSIGNALED(r.status));
+		assert_int_equal(WTERMSIG(r.status), signals[i]);
+	}
+}
+
+/* arg: SIGPIPE's handler and whether SIGUSR2 is blocked at the start */
+static void body_child_signals(void *arg)
+{
+	struct sigaction pipe_now, int_now, quit_now, alarm_now;
+	sigset_t mask;
+	bool special = arg != NULL;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	if (special) {
+		signal(SIGPIPE, SIG_IGN);
+		signal(SIGQUIT, SIG_IGN);
+		signal(SIGALRM, SIG_IGN);
+		sigprocmask(SIG_BLOCK, &mask, NULL);
+	}
+	child_begin_tool();
+	cli_stop_catch();
+	sigfillset(&mask);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	cli_signals_for_child();
+	sigaction(SIGPIPE, NULL, &pipe_now);
+	sigaction(SIGINT, NULL, &int_now);
+	sigaction(SIGQUIT, NULL, &quit_now);
+	sigaction(SIGALRM, NULL, &alarm_now);
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	if (pipe_now.sa_handler != (special ? SIG_IGN : SIG_DFL))
+		_exit(1);
+	if (int_now.sa_handler != SIG_DFL)
+		_exit(2);
+	if (quit_now.sa_handler != (special ? SIG_IGN : SIG_DFL))
+		_exit(3);
+	if (alarm_now.sa_handler != (special ? SIG_IGN : SIG_DFL))
+		_exit(5);
+	if (sigismember(&mask, SIGUSR2) != special || sigismember(&mask, SIGTERM))
+		_exit(4);
+}
+
+static void cli_signals_of_a_child_are_those_of_the_start(void **state)
+{
+	struct child_result r = child_run(body_child_signals, NULL);
+
+	(void)state;
+	child_assert_exit(&r, 0);
+	r = child_run(body_child_signals, "special");
+	child_assert_exit(&r, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cli_signals_ignored_at_the_start_stay_ignored),
+		cmocka_unit_test(cli_signals_repeated_change_nothing),
+		cmocka_unit_test(cli_die_by_signal_dies_by_it),
+		cmocka_unit_test(cli_signals_of_a_child_are_those_of_the_start),
+	};
+
+	/* A shell starts what it runs in the background with these ignored. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
