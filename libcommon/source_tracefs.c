@@ -210,7 +210,7 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 {
 	struct kmes_trace_names names;
 	char *available;
-	size_t i, len;
+	size_t i, len, gone = 0;
 	int r = kmes_trace_read(t->root, "available_events", &available, &len);
 
 	if (r < 0)
@@ -220,8 +220,12 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 	free(available);
 	if (r < 0)
 		return r;
-	for (i = 0; r == 0 && i < names.count; i++)
+	for (i = 0; r == 0 && i < names.count; i++) {
 		r = enable(t, &names.name[i], err);
+		/* Probes go at any time; those that were listed need not be there any more. */
+		if ((r == -ENOENT || r == -ENODEV) && ++gone < names.count)
+			r = 0;
+	}
 	kmes_trace_names_free(&names);
 	learn_built_in(t);
 	return r;

@@ -352,6 +352,15 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	assert_equal "$stderr" "kmes-wait: cpu0: cannot map the trace buffer: Permission denied (needs root)"
 }
 
+@test "tracefs: of several events one that has just gone is passed over" {
+	needs_preload
+	run -0 --separate-stderr preloaded gone kmes-dump -S 'tracefs:sched/sched_process_*' -sq
+	assert_equal "$stderr" ""
+	run --separate-stderr preloaded gone kmes-dump -S tracefs:sched/sched_process_exit -sq
+	assert_status 1
+	assert_equal "$stderr" "kmes-dump: tracefs: cannot switch on sched/sched_process_exit: No such file or directory"
+}
+
 @test "tracefs: kmes-resize says why a mapped buffer keeps its size [T5]" {
 	run --separate-stderr kmes-resize -S tracefs 1M
 	assert_status 1

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * oldtrace.c - to be preloaded: trace buffers as other kernels, and other moments, have
- * them. TRACE_FAULT is the errno, as a number, that mapping a buffer fails with, or "poll":
- * no wake-up ever comes.
+ * them. TRACE_FAULT is the errno, as a number, that mapping a buffer fails with, or
+ *
+ *	poll	no wake-up ever comes
+ *	gone	the event sched_process_exit went when it had been listed
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +20,13 @@
 #include <unistd.h>
 
 #include "fdpath.h"
+
+static int has_fault(const char *name)
+{
+	const char *fault = getenv("TRACE_FAULT");
+
+	return fault && !strcmp(fault, name);
+}
 
 static int is_buffer(int fd)
 {
@@ -33,9 +44,11 @@ static void *map(const char *name, void *at, size_t len, int prot, int flags, in
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, name);
-	if (fault && atoi(fault) && is_buffer(fd)) {
-		errno = atoi(fault);
-		return MAP_FAILED;
+	if (fault && is_buffer(fd)) {
+		if (atoi(fault)) {
+			errno = atoi(fault);
+			return MAP_FAILED;
+		}
 	}
 	return real(at, len, prot, flags, fd, offset);
 }
@@ -50,16 +63,52 @@ void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 	return map("mmap64", at, len, prot, flags, fd, offset);
 }
 
+static int open_as(const char *name, const char *path, int flags, mode_t mode)
+{
+	static int (*real)(const char *, int, mode_t);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, name);
+	if (has_fault("gone") && strstr(path, "/sched_process_exit/")) {
+		errno = ENOENT;
+		return -1;
+	}
+	return real(path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	return open_as("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	return open_as("open64", path, flags, mode);
+}
+
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
 	static int (*real)(struct pollfd *, nfds_t, int);
-	const char *fault = getenv("TRACE_FAULT");
 	struct timespec ts = { .tv_sec = timeout_ms / 1000,
 			       .tv_nsec = timeout_ms % 1000 * 1000000l };
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "poll");
-	if (!fault || strcmp(fault, "poll") != 0)
+	if (!has_fault("poll"))
 		return real(fds, count, timeout_ms);
 	nanosleep(&ts, NULL);
 	return 0;
