@@ -131,28 +131,36 @@ void kmes_trace_unmap(struct kmes_trace_map *map)
 	map->fd = -1;
 }
 
-static int map_whole(struct kmes_trace_map *map)
+/* Maps as much as the first page, which is mapped, says. */
+static int map_all(struct kmes_trace_map *map, const struct kmes_trace_meta *meta,
+		   size_t page)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	const struct kmes_trace_meta *meta =
-		mmap(NULL, page, PROT_READ, MAP_SHARED, map->fd, 0);
-	bool is_sane;
 	void *base;
 
-	if (meta == MAP_FAILED)
-		return -errno;
-	map->length = meta->meta_page_size + (size_t)meta->subbuf_size * meta->nr_subbufs;
-	is_sane = meta->meta_struct_len >= offsetof(struct kmes_trace_meta, reserved) &&
-		  meta->meta_page_size >= page && meta->subbuf_size >= page &&
-		  meta->nr_subbufs >= 2;
-	munmap((void *)meta, page);
-	if (!is_sane)
+	if (meta->meta_struct_len < offsetof(struct kmes_trace_meta, reserved) ||
+	    meta->meta_page_size < page || meta->subbuf_size < page ||
+	    meta->nr_subbufs < 2)
 		return -EPROTO;
+	map->length = meta->meta_page_size + (size_t)meta->subbuf_size * meta->nr_subbufs;
 	base = mmap(NULL, map->length, PROT_READ, MAP_SHARED, map->fd, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	map->base = base;
 	return 0;
+}
+
+static int map_whole(struct kmes_trace_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *meta = mmap(NULL, page, PROT_READ, MAP_SHARED, map->fd, 0);
+	int r;
+
+	if (meta == MAP_FAILED)
+		return -errno;
+	/* Nobody can change the sizes while the one or the other is mapped. */
+	r = map_all(map, meta, page);
+	munmap(meta, page);
+	return r;
 }
 
 int kmes_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,

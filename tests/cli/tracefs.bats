@@ -361,6 +361,12 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	assert_equal "$stderr" "kmes-dump: tracefs: cannot switch on sched/sched_process_exit: No such file or directory"
 }
 
+@test "tracefs: nobody changes the sub-buffers' size while they are being mapped [T5]" {
+	needs_preload
+	run -0 --separate-stderr preloaded resize kmes-dump -S tracefs -s
+	assert_match "${stderr_lines[0]}" "^kmes-dump: source tracefs, rings: $(getconf _NPROCESSORS_ONLN)\$"
+}
+
 @test "tracefs: kmes-resize says why a mapped buffer keeps its size [T5]" {
 	run --separate-stderr kmes-resize -S tracefs 1M
 	assert_status 1

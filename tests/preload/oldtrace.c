@@ -5,6 +5,8 @@
  *
  *	poll	no wake-up ever comes
  *	gone	the event sched_process_exit went when it had been listed
+ *	resize	somebody sets the sub-buffers to a page, right before one is mapped for
+ *		the second time
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,11 +38,29 @@ static int is_buffer(int fd)
 	return strstr(path, "/trace_pipe_raw") != NULL;
 }
 
+/* What is done to the instance of a buffer. */
+static void resize(int fd)
+{
+	char path[4096 + 32];
+	char *end;
+
+	fd_path(fd, path);
+	end = strstr(path, "/per_cpu/");
+	if (!end)
+		return;
+	strcpy(end, "/buffer_subbuf_size_kb");
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	/* That it is refused is what should come of it. */
+	(void)!write(fd, "4", 1);
+	close(fd);
+}
+
 static void *map(const char *name, void *at, size_t len, int prot, int flags, int fd,
 		 off_t offset)
 {
 	static void *(*real)(void *, size_t, int, int, int, off_t);
 	const char *fault = getenv("TRACE_FAULT");
+	static int maps;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, name);
@@ -49,6 +69,8 @@ static void *map(const char *name, void *at, size_t len, int prot, int flags, in
 			errno = atoi(fault);
 			return MAP_FAILED;
 		}
+		if (has_fault("resize") && ++maps == 2)
+			resize(fd);
 	}
 	return real(at, len, prot, flags, fd, offset);
 }
