@@ -132,6 +132,8 @@ static int set_up(struct trace_source *t, struct kmes_error *err)
 	} settings[] = {
 		{ "buffer_percent", "0" }, /* else a few events wake nobody */
 		{ "trace_clock", "mono" }, /* the same on all CPUs */
+		/* The machine's may be off: new records would be dropped, uncounted. */
+		{ "options/overwrite", "1" },
 		{ "buffer_subbuf_size_kb", SUBBUF_KB },
 		{ "buffer_size_kb", BUFFER_KB },
 		{ "set_event_notrace_pid", self },
