@@ -32,7 +32,8 @@ struct trace_ring {
 	struct kmes_subbuf sb;
 	uint32_t subbuf_size;
 	uint32_t id;	   /* of the sub-buffer */
-	bool begun;	   /* id is of one that was copied from its start on */
+	bool begun;	   /* id is of one that was looked at from its start on */
+	bool is_bad;	   /* a length in it lied: nothing more of it is read */
 	uint32_t pass_off; /* records below were read before our time */
 	struct kmes_trace_loss loss;
 	uint64_t seq;		       /* of the event before */
@@ -209,6 +210,7 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	r = kmes_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
 	t->id = t->meta->reader.id;
 	t->begun = true;
+	t->is_bad = r < 0;
 	if (r < 0)
 		return r;
 	if (head.has_count) {
@@ -238,13 +240,13 @@ static int take_records(struct kmes_ring *ring)
 			return r;
 	}
 	at += t->sb.end;
-	if (to == t->sb.end)
+	if (to == t->sb.end || t->is_bad)
 		return 0;
-	if (to < t->sb.end)
-		return -EBADMSG;
 	r = kmes_subbuf_extend(&t->sb, to);
-	if (r < 0)
+	if (r < 0) {
+		t->is_bad = true;
 		return r;
+	}
 	memcpy(t->page + at, from + at, KMES_SUBBUF_HEADER + to - at);
 	return 1;
 }
@@ -294,15 +296,13 @@ static int advance(struct kmes_ring *ring)
 	look_for_clear(ring);
 	t->taken = t->meta->read;
 	r = take_records(ring);
-	if (r < 0) {
+	if (r < 0)
 		note(ring, "a length that cannot be");
-		t->begun = false;
+	if (r < 0 || t->is_bad)
 		count_unwalked(t);
-		return 0;
-	}
-	if (r == 0)
+	else if (r == 0)
 		kmes_trace_loss_settle(&t->loss, t->meta->overrun);
-	return r;
+	return r > 0;
 }
 
 /* Converts the record at hand: false when the ring's bytes have no room for it. */

@@ -396,23 +396,67 @@ static void trace_reader_notes_a_cleared_buffer(void **state)
 	end();
 }
 
-/* An offset that goes back without that. */
-static void trace_reader_notes_an_offset_that_went_back(void **state)
+/* [T9] what was refused is noted once, and not looked at again */
+static void trace_reader_notes_a_bad_sub_buffer_once(void **state)
 {
 	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 4);
+	set_commit(0, 4096);
+	fill(1, 200, 9, 1);
+	PLAY({ .id = 0, .read = 2 * RECORD, .records = 2 },
+	     { .id = 0, .read = 4 * RECORD, .records = 4 },
+	     { .id = 1, .read = RECORD, .records = 5 });
+	assert_int_equal(next(), -1);
+	assert_note(
+		"cpu2: a length that cannot be in sub-buffer 0 at offset 0; passed over");
+	assert_int_equal(next(), -1);
+	assert_false(t.ring.has_note);
+	assert_int_equal(next(), 9);
+	assert_loss(1, 4);
+	end();
+}
+
+/* [T2] an id that no sub-buffer has does not spoil the one that is being read */
+static void trace_reader_goes_on_behind_an_id_of_none(void **state)
+{
+	(void)state;
+	begin(4096);
+	fill(0, 100, 1, 4);
+	PLAY({ .id = 0, .read = 2 * RECORD, .records = 2 },
+	     { .id = SUBBUFS, .read = 2 * RECORD, .records = 2 },
+	     { .id = 0, .read = 4 * RECORD, .records = 4 });
+	assert_int_equal(next(), 1);
+	assert_int_equal(next(), 2);
+	assert_int_equal(next(), -1);
+	assert_note("cpu2: a length that cannot be in sub-buffer 0 at offset 32; passed "
+		    "over");
+	assert_int_equal(next(), 3);
+	assert_int_equal(next(), 4);
+	assert_false(t.ring.has_loss);
+	end();
+}
+
+/* An offset that goes back without that: nothing of the sub-buffer is shown twice. */
+static void trace_reader_notes_an_offset_that_went_back(void **state)
+{
+	(void)state;
+	begin(4096);
+	fill(0, 100, 1, 6);
 	PLAY({ .id = 0, .read = 4 * RECORD, .records = 4 },
 	     { .id = 0, .read = 2 * RECORD, .records = 6 },
-	     { .id = 1, .read = RECORD, .records = 7 });
+	     { .id = 0, .read = 6 * RECORD, .records = 8 },
+	     { .id = 1, .read = RECORD, .records = 9 });
 	fill(1, 200, 9, 1);
 	for (int i = 1; i <= 4; i++)
 		assert_int_equal(next(), i);
 	assert_int_equal(next(), -1);
 	assert_note("cpu2: a length that cannot be in sub-buffer 0 at offset 64; passed "
 		    "over");
+	assert_int_equal(next(), -1);
+	assert_false(t.ring.has_note);
 	assert_int_equal(next(), 9);
-	assert_loss(5, 6);
+	assert_loss(5, 8);
 	end();
 }
 
@@ -463,6 +507,8 @@ int main(void)
 		cmocka_unit_test(trace_reader_notes_bad_sub_buffers),
 		cmocka_unit_test(trace_reader_notes_a_bad_record),
 		cmocka_unit_test(trace_reader_notes_a_cleared_buffer),
+		cmocka_unit_test(trace_reader_notes_a_bad_sub_buffer_once),
+		cmocka_unit_test(trace_reader_goes_on_behind_an_id_of_none),
 		cmocka_unit_test(trace_reader_notes_an_offset_that_went_back),
 		cmocka_unit_test(trace_reader_ends_a_snapshot_at_its_time),
 		cmocka_unit_test(trace_reader_says_why_the_kernel_refuses),
