@@ -45,13 +45,6 @@ static bool is_number_size(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-static bool is_text(const struct tep_format_field *from)
-{
-	const char *at = strstr(from->type, "char");
-
-	return at && !strstr(from->type, "unsigned char") && !strchr(at, '*');
-}
-
 static void set_place(struct kmes_trace_step *step, const struct tep_format_field *from)
 {
 	step->offset = (uint32_t)from->offset;
@@ -71,6 +64,14 @@ static bool is_type(const char *type, size_t len, const char *word)
 
 	return len >= end && !memcmp(type + len - end, word, end) &&
 	       (len == end || type[len - end - 1] == ' ');
+}
+
+/* A list of bytes with a sign, or none told. */
+static bool is_text(const char *type)
+{
+	size_t len = strcspn(type, "[");
+
+	return is_type(type, len, "char") && !is_type(type, len, "unsigned char");
 }
 
 /* Bytes of one element of a list whose type is told by its name alone; 0: not known. */
@@ -120,7 +121,7 @@ static void set_shape(struct kmes_trace_step *step, const struct tep_format_fiel
 	if (step->place == KMES_TRACE_ABSOLUTE || step->place == KMES_TRACE_RELATIVE ||
 	    (is_list && !from->arraylen))
 		element = find_element_size(from->type);
-	if (is_list && is_text(from))
+	if (is_list && is_text(from->type))
 		step->shape = KMES_TRACE_TEXT;
 	else if (!is_number_size(element) || (is_list && element == 1) ||
 		 (step->place == KMES_TRACE_FIXED && step->size % element))

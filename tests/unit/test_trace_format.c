@@ -207,16 +207,18 @@ static void trace_format_structures_are_bytes(void **state)
 {
 	struct kmes_trace_formats *f =
 		formats_of("name: odd\nID: 903\n" COMMON FIELD("struct key k", 8, 3, 0)
-				   FIELD("struct big b", 12, 12, 0) PRINT);
+				   FIELD("struct big b", 12, 12, 0)
+					   FIELD("struct charge c[]", 24, 3, 0) PRINT);
 	struct record r = record_new(903, 1);
 
 	(void)state;
 	add(&r, "\x01\x02\x03\0", 4);
 	add(&r, "0123456789ab", 12);
+	add(&r, "cde", 3);
 	assert_string_equal(
 		show(f, &r),
 		"cpu3  #7  TRACE  ftrace.test.odd  {common_pid: 1, k: 0x010203, "
-		"b: 0x303132333435363738396162}\n");
+		"b: 0x303132333435363738396162, c: 0x636465}\n");
 }
 
 static void trace_format_field_without_size_takes_the_rest(void **state)
