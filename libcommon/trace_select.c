@@ -109,8 +109,9 @@ static unsigned int distance(const char *a, size_t a_len, const char *b, size_t 
 	unsigned int row[NAME_MAX_LEN + 1];
 	size_t i, k;
 
+	/* As far as can be. */
 	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
-		return NAME_MAX_LEN;
+		return (unsigned int)(a_len + b_len);
 	for (k = 0; k <= b_len; k++)
 		row[k] = (unsigned int)k;
 	for (i = 1; i <= a_len; i++) {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -205,6 +206,8 @@ static void trace_select_each_event_once(void **state)
 
 static void trace_select_unknown_offers_the_nearest(void **state)
 {
+	char want[600], text[256];
+
 	(void)state;
 	assert_string_equal(chosen("sched/sched_proces_exec"),
 			    "tracefs: no such event: 'sched/sched_proces_exec'; near it: "
@@ -213,6 +216,11 @@ static void trace_select_unknown_offers_the_nearest(void **state)
 			    "tracefs: no such event: 'sys_entr'; near it: "
 			    "raw_syscalls/sys_enter");
 	assert_string_equal(chosen("sched,zzzzz"), "tracefs: no such event: 'zzzzz'");
+	/* Nothing is near to what is longer than any name. */
+	memset(want, '0', sizeof(want) - 1);
+	want[sizeof(want) - 1] = '\0';
+	snprintf(text, sizeof(text), "tracefs: no such event: '%.128s'", want);
+	assert_string_equal(chosen(want), text);
 }
 
 static void trace_select_malformed_names(void **state)
