@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "source.h"
@@ -24,6 +25,8 @@
 #define BUFFER_KB "4096"
 /* Four pages: the reader is moved four times less often, and the writer, too. */
 #define SUBBUF_KB "16"
+/* Its inode, on every kernel. */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
 struct trace_source {
 	struct kmes_source base;
@@ -123,11 +126,37 @@ static int trace_slots(struct kmes_source *src)
 
 /* ---- the instance ---- */
 
-static int set_up(struct trace_source *t, struct kmes_error *err)
+static int set(const struct trace_source *t, const char *file, const char *text,
+	       struct kmes_error *err)
 {
-	/* The reader's own calls would else be events that it would have to read. */
-	char self[16];
-	const struct {
+	int r = kmes_trace_write(t->instance, file, text);
+
+	if (r == -ENOENT)
+		return kmes_error_set(err, r,
+				      "tracefs: this kernel has no %s (needs Linux 6.10)",
+				      file);
+	if (r < 0)
+		return kmes_error_set(err, r, "tracefs: cannot set %s to %s: %s", file,
+				      text, strerror(-r));
+	return 0;
+}
+
+/* The reader's own calls would be events that it would have to read. */
+static int hide_self(const struct trace_source *t, struct kmes_error *err)
+{
+	struct stat ns;
+	char pid[16];
+
+	/* The kernel means the number in the first namespace; in others ours is not that. */
+	if (stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino != FIRST_PID_NAMESPACE)
+		return 0;
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return set(t, "set_event_notrace_pid", pid, err);
+}
+
+static int set_up(const struct trace_source *t, struct kmes_error *err)
+{
+	static const struct {
 		const char *file, *text;
 	} settings[] = {
 		{ "buffer_percent", "0" }, /* else a few events wake nobody */
@@ -136,25 +165,13 @@ static int set_up(struct trace_source *t, struct kmes_error *err)
 		{ "options/overwrite", "1" },
 		{ "buffer_subbuf_size_kb", SUBBUF_KB },
 		{ "buffer_size_kb", BUFFER_KB },
-		{ "set_event_notrace_pid", self },
 	};
 	unsigned int i;
+	int r = 0;
 
-	snprintf(self, sizeof(self), "%d", (int)getpid());
-	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		int r = kmes_trace_write(t->instance, settings[i].file, settings[i].text);
-
-		if (r == -ENOENT)
-			return kmes_error_set(err, r,
-					      "tracefs: this kernel has no %s "
-					      "(needs Linux 6.10)",
-					      settings[i].file);
-		if (r < 0)
-			return kmes_error_set(err, r, "tracefs: cannot set %s to %s: %s",
-					      settings[i].file, settings[i].text,
-					      strerror(-r));
-	}
-	return 0;
+	for (i = 0; r == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
+		r = set(t, settings[i].file, settings[i].text, err);
+	return r < 0 ? r : hide_self(t, err);
 }
 
 /* Learns the event's format, then switches it on. */

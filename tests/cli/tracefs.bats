@@ -272,6 +272,8 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	assert_equal "$(cat "$INSTANCE/buffer_percent")" 0
 	assert_match "$(cat "$INSTANCE/trace_clock")" '\[mono\]'
 	assert_equal "$(cat "$INSTANCE/options/overwrite")" 1
+	[[ $(readlink /proc/self/ns/pid) != "pid:[4026531836]" ]] ||
+		assert_equal "$(cat "$INSTANCE/set_event_notrace_pid")" "$pid"
 	assert_equal "$(instances_of "$pid")" 1
 	kill -INT "$pid"
 	end_of "$pid"
@@ -357,6 +359,16 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	run --separate-stderr preloaded 13 kmes-wait -S tracefs
 	assert_status 1
 	assert_equal "$stderr" "kmes-wait: cpu0: cannot map the trace buffer: Permission denied (needs root)"
+}
+
+# The kernel knows processes by their numbers outside: ours would be another's.
+@test "tracefs: in a pid namespace of its own the reader hides nobody" {
+	unshare --pid --fork --mount-proc true || skip "no pid namespaces of our own here"
+	run -0 unshare --pid --fork --mount-proc bash -c '
+		kmes-dump -S tracefs:sched/sched_process_exec >/dev/null 2>&1 &
+		until grep -q trace_pipe_raw /proc/$!/maps; do sleep 0.05; done
+		cat '"$INSTANCES"'/kmes-$!-*/set_event_notrace_pid'
+	assert_output ""
 }
 
 @test "tracefs: of several events one that has just gone is passed over" {
