@@ -89,6 +89,7 @@ TRACEFS_OBJS := \
 	trace_format \
 	trace_record \
 	trace_ring \
+	trace_text \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait

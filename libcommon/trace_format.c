@@ -234,23 +234,6 @@ static int add_event(struct kmes_trace_formats *f, struct tep_event *event,
 
 /* ---- format files ---- */
 
-/* A copy of a format's text, to be freed. */
-static char *copy_format(const char *text, size_t len, size_t *copied)
-{
-	/* How the kernel would print it is of no interest, and the hardest to parse. */
-	static const char print[] = "\nprint fmt: \"\"\n";
-	const char *end = memmem(text, len, "\nprint fmt:", 11);
-	size_t kept = end ? (size_t)(end - text) : len;
-	char *copy = malloc(kept + sizeof(print));
-
-	if (!copy)
-		return NULL;
-	memcpy(copy, text, kept);
-	memcpy(copy + kept, print, sizeof(print));
-	*copied = kept + sizeof(print) - 1;
-	return copy;
-}
-
 /* The fields make no sense to us: the records will be bytes with a name. */
 static int add_unparsed(struct kmes_trace_formats *f, const char *system,
 			const char *text)
@@ -269,13 +252,15 @@ int kmes_trace_formats_add(struct kmes_trace_formats *f, const char *system,
 	struct tep_handle *tep = tep_alloc();
 	struct tep_event *event = NULL;
 	size_t copied = 0;
-	char *copy = copy_format(text, len, &copied);
-	int r = -ENOMEM;
+	char *copy = NULL;
+	int r = tep ? kmes_trace_text(text, len, &copy, &copied) : -ENOMEM;
 
-	if (tep && copy) {
+	if (r == 0) {
 		tep_set_loglevel(TEP_LOG_NONE);
 		tep_set_long_size(tep, sizeof(long));
-		if (tep_parse_format(tep, &event, copy, copied, system) == 0 && event)
+		/* At a field that it gave up the event has the failed flag, and no error. */
+		if (tep_parse_format(tep, &event, copy, copied, system) == 0 && event &&
+		    !(event->flags & TEP_EVENT_FL_FAILED))
 			r = add_event(f, event, system);
 		else
 			r = add_unparsed(f, system, copy);

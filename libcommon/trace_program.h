@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * trace_program.h - what is done to a record of one format, worked out once; private to
- * trace_format.c, which makes it, and trace_record.c, which follows it.
+ * trace_text.c and trace_format.c, which make it, and trace_record.c, which follows it.
  *
  * An event is written from front to end, a step a field: bytes that are the same in all
  * events of the format, then the field's value. The first step's bytes begin with the
@@ -53,6 +53,9 @@ struct kmes_trace_program {
 struct kmes_trace_formats {
 	struct kmes_trace_program *by_id[KMES_TRACE_IDS];
 };
+
+/* A format's text for libtraceevent's parser, to be freed. 0 or -ENOMEM. */
+int kmes_trace_text(const char *text, size_t len, char **out, size_t *out_len);
 
 /*
  * Puts header and type of events of a type; lengths, stamps and CPU left out. Returns

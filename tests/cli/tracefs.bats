@@ -509,7 +509,7 @@ make_probe() {
 	entry=$(od -An -tx8 -j24 -N8 "$1" | tr -d ' ')
 	PROBES+=("kmes_$$/$2")
 	echo "p:kmes_$$/$2 $1:0x$entry small=\\5:s8 neg=\\-5:s64 hex=\\255:x16 bits=\\12:b4@2/32" \
-		"longs=+0(\$stack):x64[2] text=+0(+8(\$stack)):ustring name=\$comm odd_=\\65:char" \
+		"longs=+0(\$stack):x64[2] text=+0(+8(\$stack)):ustring name=\$comm odd_=\\65:char texts=+0(+8(\$stack)):ustring[1] last=\\7:u8" \
 		>>"$TRACING/uprobe_events"
 }
 
@@ -523,7 +523,7 @@ make_probe() {
 	follow d "kmes_$$" -T none
 	"$prog"
 	wait_for_lines d.out 1
-	assert_match "$(cat d.out)" "ftrace.kmes_$$.first  \{common_pid: [0-9]+, __probe_ip: [0-9]+, small: 5, neg: -5, hex: 255, bits: 3, longs: \[1, [0-9]+\], text: \"$prog\", name: \"prog\", odd_: 65\}"
+	assert_match "$(cat d.out)" "ftrace.kmes_$$.first  \{common_pid: [0-9]+, __probe_ip: [0-9]+, small: 5, neg: -5, hex: 255, bits: 3, longs: \[1, [0-9]+\], text: \"$prog\", name: \"prog\", odd_: 65, texts: 0x[0-9a-f]{8}, last: 7\}"
 	# One more in its group, which nobody asked for.
 	make_probe "$prog" second
 	"$prog"

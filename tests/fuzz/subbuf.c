@@ -94,7 +94,11 @@ static void make_formats(void)
 					     "unsigned long %s[4]",
 					     "char %s[]",
 					     "struct odd %s",
-					     "void * %s" };
+					     "void * %s",
+					     "__data_loc char[][2] %s",
+					     "__attribute__((user)) char * %s",
+					     "union { int x[2]; } %s[3]" };
+	const uint32_t type_count = sizeof(types) / sizeof(types[0]);
 	uint32_t id, i;
 
 	if (kmes_trace_formats_new(&formats) < 0)
@@ -112,7 +116,7 @@ static void make_formats(void)
 					"\tfield:");
 			/* The types are ours, not what is fuzzed. */
 			len += snprintf(text + len, sizeof(text) - (size_t)len,
-					types[random_below(10)], name);
+					types[random_below(type_count)], name);
 			len += snprintf(text + len, sizeof(text) - (size_t)len,
 					";\toffset:%u;\tsize:%u;\tsigned:%u;\n",
 					random_below(64), random_below(40),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +204,43 @@ static void trace_format_lists_told_by_their_size_alone(void **state)
 		"pairs: 0x0405, odd: 0xffffffff0909}\n");
 }
 
+/* As a probe has them of several texts, and as no kernel has them; what is behind is read. */
+static void trace_format_odd_declarations_are_bytes(void **state)
+{
+	static const char *const odd[] = {
+		"__data_loc char[][2] x",
+		"int x[2][3]",
+		"char x[1 + 2]",
+		"struct { int y; } x",
+		"void (*)(int[2]) x",
+		"u8 x[sizeof(int)]",
+		"int @ x",
+		"__attribute__((a)) u8 x",
+		"__bitwise(4) int x",
+		"int:3 x",
+		"int x[",
+		"int ]x",
+		"\"a\" x",
+	};
+	struct record r = record_new(908, 1);
+	char text[1024];
+	size_t i;
+
+	(void)state;
+	add_int(&r, 0x04030201, 4);
+	add_int(&r, 7, 4);
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "name: odd\nID: 908\n" COMMON
+			 "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n" FIELD(
+				 "u32 last", 12, 4, 0) "\nprint fmt: \"\"\n",
+			 odd[i]);
+		assert_string_equal(show(formats_of(text), &r),
+				    "cpu3  #7  TRACE  ftrace.test.odd  {common_pid: 1, "
+				    "x: 0x01020304, last: 7}\n");
+	}
+}
+
 static void trace_format_structures_are_bytes(void **state)
 {
 	struct kmes_trace_formats *f =
@@ -343,14 +381,24 @@ static void trace_format_event_without_room_is_none(void **state)
 /* A name and a number are known, the fields make no sense. */
 static void trace_format_event_of_unknown_fields_has_its_name(void **state)
 {
+	static const char *const fields[] = {
+		"format:\n\tfield:(((;\toffset:0;\n",
+		/* Given up behind some. */
+		COMMON FIELD("u8 a", 8, 1, 0) FIELD("u8 b", 9, 1, 0)
+			FIELD("u8 c", 10, 1, 0)
+				FIELD("u8 d", 11, 1, 0) "\tfield:int e[2][3];\n",
+	};
 	struct record r = record_new(906, 1);
+	char text[1024];
+	size_t i;
 
 	(void)state;
-	assert_string_equal(show(formats_of("name: strange\nID: 906\nformat:\n"
-					    "\tfield:(((;\toffset:0;\n"),
-				 &r),
-			    "cpu3  #7  TRACE  ftrace.test.strange  "
-			    "{raw: 0x8a03000001000000}\n");
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		snprintf(text, sizeof(text), "name: strange\nID: 906\n%s", fields[i]);
+		assert_string_equal(show(formats_of(text), &r),
+				    "cpu3  #7  TRACE  ftrace.test.strange  "
+				    "{raw: 0x8a03000001000000}\n");
+	}
 }
 
 #endif
@@ -363,6 +411,7 @@ int main(void)
 		cmocka_unit_test(trace_format_strings_fixed_dynamic_and_relative),
 		cmocka_unit_test(trace_format_arrays_pointers_and_masks),
 		cmocka_unit_test(trace_format_lists_told_by_their_size_alone),
+		cmocka_unit_test(trace_format_odd_declarations_are_bytes),
 		cmocka_unit_test(trace_format_structures_are_bytes),
 		cmocka_unit_test(trace_format_field_without_size_takes_the_rest),
 		cmocka_unit_test(trace_format_fields_outside_the_record_are_bytes),
