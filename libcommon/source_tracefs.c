@@ -6,7 +6,6 @@
  * The instance is made when the first ring is opened, so that a tool that only asks
  * leaves no trace.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,29 +43,6 @@ static struct trace_source *trace_of(struct kmes_source *src)
 	return (struct trace_source *)src;
 }
 
-/* One more than the highest CPU that has a buffer. */
-static int count_slots(const char *root)
-{
-	char path[KMES_TRACE_PATH + 16];
-	struct dirent *entry;
-	int slots = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/per_cpu", root);
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir)) != NULL) {
-		int cpu;
-
-		if (sscanf(entry->d_name, "cpu%d", &cpu) == 1 && cpu >= slots &&
-		    cpu < 65536)
-			slots = cpu + 1;
-	}
-	closedir(dir);
-	return slots;
-}
-
 static int trace_open(struct kmes_source **out, const char *arg, struct kmes_error *err)
 {
 	struct trace_source *t = calloc(1, sizeof(*t));
@@ -78,7 +54,7 @@ static int trace_open(struct kmes_source **out, const char *arg, struct kmes_err
 	t->base.fd = -1;
 	r = kmes_trace_root(t->root, err);
 	if (r == 0) {
-		t->slots = count_slots(t->root);
+		t->slots = kmes_trace_cpus(t->root);
 		r = t->slots;
 		if (r < 0)
 			kmes_error_set(err, r, "tracefs: %s: %s%s", t->root, strerror(-r),

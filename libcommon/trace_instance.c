@@ -103,6 +103,28 @@ int kmes_trace_write(const char *folder, const char *name, const char *text)
 	return r;
 }
 
+int kmes_trace_cpus(const char *folder)
+{
+	char path[2 * KMES_TRACE_PATH];
+	struct dirent *entry;
+	int cpus = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/per_cpu", folder);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir)) != NULL) {
+		int cpu;
+
+		if (sscanf(entry->d_name, "cpu%d", &cpu) == 1 && cpu >= cpus &&
+		    cpu < 65536)
+			cpus = cpu + 1;
+	}
+	closedir(dir);
+	return cpus;
+}
+
 /* When a process was started; false: there is none. */
 static bool read_start_time(unsigned long pid, unsigned long long *ticks)
 {

@@ -22,6 +22,9 @@ int kmes_trace_read(const char *folder, const char *name, char **text, size_t *l
 /* Writes one text into a file. 0 or -errno. */
 int kmes_trace_write(const char *folder, const char *name, const char *text);
 
+/* One more than the highest CPU that has a buffer in a folder, or -errno. */
+int kmes_trace_cpus(const char *folder);
+
 /*
  * Removes the instances of processes that are no more; those of running ones, and those
  * that somebody has open, stay.

@@ -141,24 +141,13 @@ static int read_buffer(struct trace_stat *s, const char *folder, const char *buf
 {
 	/* Before Linux 6.8 a sub-buffer was always a page. */
 	int64_t subbuf_kb = read_number(folder, "buffer_subbuf_size_kb");
-	char path[2 * KMES_TRACE_PATH];
-	unsigned int cpu, left = 0;
-	struct dirent *entry;
-	int r = 0;
-	DIR *dir;
+	int cpu, r = 0, count = kmes_trace_cpus(folder);
 
-	snprintf(path, sizeof(path), "%s/per_cpu", folder);
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir)) != NULL)
-		if (sscanf(entry->d_name, "cpu%u", &cpu) == 1 && cpu < 65536 &&
-		    cpu >= left)
-			left = cpu + 1;
-	closedir(dir);
-	for (cpu = 0; r == 0 && cpu < left; cpu++)
+	if (count < 0)
+		return count;
+	for (cpu = 0; r == 0 && cpu < count; cpu++)
 		if (!cpus || kmes_cpus_has(cpus, (uint16_t)cpu))
-			r = read_cpu(s, folder, buffer, cpu,
+			r = read_cpu(s, folder, buffer, (unsigned int)cpu,
 				     subbuf_kb > 0 ? subbuf_kb : 4);
 	return r;
 }
