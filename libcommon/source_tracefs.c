@@ -135,6 +135,7 @@ static int set_up(const struct trace_source *t, struct kmes_error *err)
 	static const struct {
 		const char *file, *text;
 	} settings[] = {
+		{ "tracing_on", "0" },	   /* until all events are switched on */
 		{ "buffer_percent", "0" }, /* else a few events wake nobody */
 		{ "trace_clock", "mono" }, /* the same on all CPUs */
 		/* The machine's may be off: new records would be dropped, uncounted. */
@@ -241,6 +242,8 @@ static int start(struct trace_source *t, struct kmes_error *err)
 	r = set_up(t, err);
 	if (r == 0)
 		r = enable_all(t, err);
+	if (r == 0)
+		r = set(t, "tracing_on", "1", err);
 	kmes_trace_clock_update(&t->clock);
 	return r;
 }

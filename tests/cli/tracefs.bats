@@ -370,6 +370,18 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	assert_output ""
 }
 
+@test "tracefs: events show from where all are switched on" {
+	needs_preload
+	background d env TRACE_FAULT=early LD_PRELOAD="$KMES_TOP/build/tests/preload/oldtrace.so" \
+		kmes-dump -S tracefs:sched/sched_process_exec,sched/sched_process_exit -m "filename=$PROG*" -n 1
+	FOLLOWER=$!
+	wait_until 10 follower_is_ready
+	ln -s /bin/true "$PROG-late"
+	"$PROG-late"
+	end_of "$FOLLOWER"
+	assert_match "$(cat d.out)" "filename: \"$PROG-late\""
+}
+
 @test "tracefs: of several events one that has just gone is passed over" {
 	needs_preload
 	run -0 --separate-stderr preloaded gone kmes-dump -S 'tracefs:sched/sched_process_*' -sq

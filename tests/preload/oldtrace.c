@@ -5,6 +5,7 @@
  *
  *	poll	no wake-up ever comes
  *	gone	the event sched_process_exit went when it had been listed
+ *	early	$PROG is run before sched_process_exit is switched on
  *	resize	somebody sets the sub-buffers to a page, right before one is mapped for
  *		the second time
  */
@@ -95,6 +96,8 @@ static int open_as(const char *name, const char *path, int flags, mode_t mode)
 		errno = ENOENT;
 		return -1;
 	}
+	if (has_fault("early") && strstr(path, "/sched_process_exit/enable"))
+		(void)!system("$PROG");
 	return real(path, flags, mode);
 }
 
