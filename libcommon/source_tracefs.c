@@ -32,6 +32,7 @@ struct trace_source {
 	char *wanted;
 	char root[KMES_TRACE_PATH];
 	char instance[KMES_TRACE_PATH]; /* "": not made yet */
+	int instance_fd;
 	struct kmes_trace_formats *formats;
 	struct kmes_trace_clock clock;
 	struct kmes_trace_map *maps; /* a slot each */
@@ -88,7 +89,7 @@ static void trace_close(struct kmes_source *src)
 		kmes_trace_unmap(&t->maps[i]);
 	/* One that somebody holds is removed by the next run. */
 	if (*t->instance)
-		kmes_trace_instance_remove(t->instance);
+		kmes_trace_instance_remove(t->instance, t->instance_fd);
 	kmes_trace_formats_free(t->formats);
 	free(t->maps);
 	free(t->wanted);
@@ -233,11 +234,12 @@ static int start(struct trace_source *t, struct kmes_error *err)
 
 	kmes_trace_sweep(t->root);
 	r = kmes_trace_formats_new(&t->formats);
-	if (r == 0)
-		r = kmes_trace_instance_make(t->root, t->instance, err);
-	if (r < 0) {
-		*t->instance = '\0';
+	if (r < 0)
 		return r;
+	t->instance_fd = kmes_trace_instance_make(t->root, t->instance, err);
+	if (t->instance_fd < 0) {
+		*t->instance = '\0';
+		return t->instance_fd;
 	}
 	r = set_up(t, err);
 	if (r == 0)

@@ -173,6 +173,19 @@ void kmes_trace_sweep(const char *root)
 	closedir(dir);
 }
 
+/* A folder that nobody can remove while the descriptor is open. */
+static int make_held(const char *path)
+{
+	int fd;
+
+	if (mkdir(path, 0700) < 0)
+		return -errno;
+	fd = open_file(path, "tracing_on", O_RDONLY);
+	if (fd < 0)
+		rmdir(path);
+	return fd;
+}
+
 int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *err)
 {
 	unsigned long long started = 0;
@@ -183,20 +196,21 @@ int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *er
 		     (int)getpid(), started);
 	if (n >= KMES_TRACE_PATH)
 		return kmes_error_set(err, -ENAMETOOLONG, "tracefs: path too long");
-	if (mkdir(path, 0700) == 0)
-		return 0;
-	r = -errno;
+	r = make_held(path);
+	if (r >= 0)
+		return r;
 	if (r == -EACCES || r == -EPERM)
 		return kmes_error_set(err, r, "tracefs: cannot make %s: %s (needs root)",
 				      path, strerror(-r));
 	return kmes_error_set(err, r, "tracefs: cannot make %s: %s", path, strerror(-r));
 }
 
-int kmes_trace_instance_remove(const char *path)
+int kmes_trace_instance_remove(const char *path, int fd)
 {
 	const struct timespec nap = { .tv_nsec = REMOVE_NAP_NS };
 	unsigned int i;
 
+	close(fd);
 	for (i = 0; i < REMOVE_TRIES; i++) {
 		if (rmdir(path) == 0)
 			return 0;

@@ -31,10 +31,14 @@ int kmes_trace_cpus(const char *folder);
  */
 void kmes_trace_sweep(const char *root);
 
-/* Makes this process's instance; `path` has KMES_TRACE_PATH bytes. 0 or -errno. */
+/*
+ * Makes this process's instance; `path` has KMES_TRACE_PATH bytes. A descriptor or -errno:
+ * while it is open nobody takes the instance for a left-over, who may not see our process
+ * from where he is.
+ */
 int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *err);
 
-/* Removes it, once nothing of it is mapped or open. 0 or -errno. */
-int kmes_trace_instance_remove(const char *path);
+/* Closes the descriptor and removes the instance, of which nothing else is mapped or open. */
+int kmes_trace_instance_remove(const char *path, int fd);
 
 #endif

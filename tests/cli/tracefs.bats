@@ -382,6 +382,20 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	assert_match "$(cat d.out)" "filename: \"$PROG-late\""
 }
 
+@test "tracefs: a run in another pid namespace leaves an instance that is being set up [T6]" {
+	needs_preload
+	unshare --pid --fork --mount-proc true || skip "no pid namespaces of our own here"
+	export PROG=./other
+	cat >other <<-END
+		#!/bin/sh
+		unset LD_PRELOAD
+		exec unshare --pid --fork --mount-proc kmes-dump -S tracefs -sq
+	END
+	chmod +x other
+	run -0 --separate-stderr preloaded early kmes-dump -S tracefs -sq
+	assert_equal "$stderr" ""
+}
+
 @test "tracefs: of several events one that has just gone is passed over" {
 	needs_preload
 	run -0 --separate-stderr preloaded gone kmes-dump -S 'tracefs:sched/sched_process_*' -sq
