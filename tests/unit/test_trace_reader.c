@@ -460,6 +460,59 @@ static void trace_reader_notes_an_offset_that_went_back(void **state)
 	end();
 }
 
+static uint32_t random_below(uint32_t n)
+{
+	static uint64_t seed = 20261130;
+
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+/* Whatever meta page and sub-buffers say: it ends, and each number is there once. */
+static void trace_reader_goes_through_pages_that_lie(void **state)
+{
+	enum { STEPS = 20000 };
+	struct step *steps = calloc(STEPS, sizeof(*steps));
+	uint64_t last = 0, events = 0;
+	int i;
+
+	(void)state;
+	assert_non_null(steps);
+	begin(4096);
+	for (i = 0; i < STEPS; i++) {
+		steps[i].id = random_below(10) ? random_below(SUBBUFS)
+					       : random_below(UINT32_MAX);
+		steps[i].read = random_below(4) ? random_below(255) * RECORD
+						: random_below(5000);
+		steps[i].overrun = (uint64_t)i * random_below(4);
+		steps[i].records = (uint64_t)i * random_below(40);
+		steps[i].error = random_below(20) ? 0 : EAGAIN;
+	}
+	play_with(steps, STEPS, false);
+	while (moves < STEPS) {
+		uint32_t id = random_below(SUBBUFS);
+		int r;
+
+		fill(id, random_below(1000), 1, random_below(255));
+		if (!random_below(3))
+			set_commit(id, random_below(5000) | random_below(4) << 30);
+		for (i = 0; i < 8; i++)
+			subbuf(id)[16 + random_below(4080)] ^= 1u << random_below(8);
+		while ((r = kmes_ring_peek(&t.ring)) > 0) {
+			assert_true(t.ring.head.seq > last);
+			assert_true(t.ring.has_loss || t.ring.head.seq == last + 1);
+			last = t.ring.head.seq;
+			t.ring.has_loss = false;
+			kmes_ring_pop(&t.ring);
+			events++;
+		}
+		assert_int_equal(r, 0);
+	}
+	assert_true(events > STEPS);
+	end();
+	free(steps);
+}
+
 static void trace_reader_ends_a_snapshot_at_its_time(void **state)
 {
 	static const struct step steps[] = {
@@ -510,6 +563,7 @@ int main(void)
 		cmocka_unit_test(trace_reader_notes_a_bad_sub_buffer_once),
 		cmocka_unit_test(trace_reader_goes_on_behind_an_id_of_none),
 		cmocka_unit_test(trace_reader_notes_an_offset_that_went_back),
+		cmocka_unit_test(trace_reader_goes_through_pages_that_lie),
 		cmocka_unit_test(trace_reader_ends_a_snapshot_at_its_time),
 		cmocka_unit_test(trace_reader_says_why_the_kernel_refuses),
 #endif
