@@ -151,7 +151,7 @@ load tracefs
 @test "tracefs: nobody changes the sub-buffers' size while they are being mapped [T5]" {
 	needs_preload
 	run -0 --separate-stderr preloaded resize kmes-dump -S tracefs -s
-	assert_match "${stderr_lines[0]}" "^kmes-dump: source tracefs, rings: $(getconf _NPROCESSORS_ONLN)\$"
+	assert_match "${stderr_lines[0]}" "^kmes-dump: source tracefs, rings: $(online_cpus | wc -l)\$"
 }
 
 @test "tracefs: kmes-resize says why a mapped buffer keeps its size [T5]" {

@@ -81,8 +81,9 @@ follower_is_ready() {
 	local mapped
 
 	mapped=$(grep -c trace_pipe_raw "/proc/$FOLLOWER/maps") || true
-	[[ $mapped -eq $(getconf _NPROCESSORS_ONLN) ]]
+	[[ $mapped -eq $(online_cpus | wc -l) ]]
 }
+online_cpus() { tr , '\n' </sys/devices/system/cpu/online | awk -F- '{ for (i = $1; i <= $NF; i++) print i }'; }
 
 # From here on the follower's events are those of what this test starts: the machine's
 # others may be more than any reader keeps up with.

@@ -147,7 +147,7 @@ refute_lost() { ! grep -E '^---' "$1"; }
 	wait_until 60 is_drained
 	# Behind the last loss stands a record at the latest now.
 	echo 1 >"$INSTANCE/events/raw_syscalls/sys_enter/enable"
-	for i in $(getconf _NPROCESSORS_ONLN | xargs seq 0 | head -n -1); do
+	for i in $(online_cpus); do
 		taskset -c "$i" true 2>/dev/null || true
 	done
 	echo 0 >"$INSTANCE/events/raw_syscalls/sys_enter/enable"
