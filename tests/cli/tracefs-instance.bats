@@ -118,7 +118,7 @@ load tracefs
 	background d env TRACE_FAULT=early LD_PRELOAD="$KMES_TOP/build/tests/preload/oldtrace.so" \
 		kmes-dump -S tracefs:sched/sched_process_exec,sched/sched_process_exit -m "filename=$PROG*" -n 1
 	FOLLOWER=$!
-	wait_until 10 follower_is_ready
+	wait_until 60 follower_is_ready
 	ln -s /bin/true "$PROG-late"
 	"$PROG-late"
 	end_of "$FOLLOWER"

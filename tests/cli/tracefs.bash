@@ -74,7 +74,7 @@ follow() {
 	shift 2
 	background "$name" kmes-dump -S "tracefs:$events" "$@"
 	FOLLOWER=$!
-	wait_until 10 follower_is_ready "${events%%,*}"
+	wait_until 60 follower_is_ready "${events%%,*}"
 	INSTANCE=$(echo "$INSTANCES/kmes-$FOLLOWER-"*)
 }
 follower_is_ready() {

@@ -35,7 +35,7 @@ stamped() {
 best_of_groups() {
 	local try
 
-	wait_until 10 has_follower_in
+	wait_until 60 has_follower_in
 	echo "filename == \"$PROG\"" >"$(echo "$INSTANCES/kmes-$(follower_in)-"*)/events/sched/sched_process_exec/filter"
 	for try in {1..8}; do
 		sleep 0.1
