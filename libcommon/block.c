@@ -23,8 +23,8 @@ enum job_state {
 	JOB_FREE,
 	JOB_FILLING,
 	JOB_READY, /* to be compressed */
-	JOB_TAKEN,
-	JOB_DUE, /* to be written */
+	JOB_TAKEN, /* by a thread that compresses or writes it */
+	JOB_DUE,   /* to be written */
 };
 
 struct job {
@@ -43,6 +43,7 @@ struct kmes_block_sink {
 	pthread_cond_t changed;
 	struct job jobs[JOBS_MAX];
 	struct job *filling;
+	struct job *last;    /* handed over, the newest; NULL: none yet */
 	uint64_t next_turn;  /* for the next block handed over */
 	uint64_t write_turn; /* whose turn it is to be written */
 	bool writing;	     /* some thread does, without the lock */
@@ -167,6 +168,7 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 	int r = job->error ? job->error : s->error;
 	size_t done = 0;
 
+	job->state = JOB_TAKEN;
 	if (r == 0) {
 		pthread_mutex_unlock(&s->lock);
 		r = kmes_store_write(&s->store, from->data, from->used, &done);
@@ -335,6 +337,26 @@ struct kmes_block *kmes_block_get(struct kmes_block_sink *s, size_t len)
 	return block->data ? block : NULL;
 }
 
+/*
+ * Puts what is in a block behind what is in the last one, if no thread has that in hand and
+ * there is room: else small pieces would use up the blocks while the disk stands still.
+ * What was compressed already is so anew. False: it is a block of its own.
+ */
+static bool join_last(struct kmes_block_sink *s, struct kmes_block *block)
+{
+	struct kmes_block *last = s->last ? &s->last->block : NULL;
+
+	if (!last || (s->last->state != JOB_READY && s->last->state != JOB_DUE) ||
+	    last->used + block->used > KMES_BLOCK_SIZE)
+		return false;
+	memcpy(last->data + last->used, block->data, block->used);
+	last->used += block->used;
+	last->events += block->events;
+	block->used = 0;
+	block->events = 0;
+	return true;
+}
+
 int kmes_block_put(struct kmes_block_sink *s)
 {
 	struct job *job = s->filling;
@@ -343,10 +365,13 @@ int kmes_block_put(struct kmes_block_sink *s)
 	if (!job || !job->block.used)
 		return kmes_block_error(s);
 	pthread_mutex_lock(&s->lock);
-	s->filling = NULL;
-	job->turn = s->next_turn++;
-	job->state = s->options.gzip_level ? JOB_READY : JOB_DUE;
 	s->on_its_way += job->block.used;
+	if (!join_last(s, &job->block)) {
+		s->filling = NULL;
+		s->last = job;
+		job->turn = s->next_turn++;
+	}
+	s->last->state = s->options.gzip_level ? JOB_READY : JOB_DUE;
 	pthread_cond_broadcast(&s->changed);
 	r = s->error;
 	pthread_mutex_unlock(&s->lock);

@@ -16,8 +16,6 @@
 
 /* Whether somebody reads a FIFO by now is asked after so often. */
 #define FIFO_MS 20
-/* Small pieces are not sent on while so many wait for the disk. */
-#define UNWRITTEN_MAX 8
 /* A kill may cost a second: the machine has the rest to stand still. */
 #define PUSH_NS 250000000u
 
@@ -329,16 +327,6 @@ void dump_record_push(struct dump_recorder *rec)
 		fail(rec, r, kmes_capture_safe_events(rec->writer));
 }
 
-/*
- * A small member costs; a plain write at an idle moment does not, unless the disk is slow:
- * small pieces would use up the number of those that it may be behind.
- */
-static bool is_cheap(const struct dump_recorder *rec)
-{
-	return !rec->opts->gzip_level && rec->writer &&
-	       kmes_capture_unwritten(rec->writer) < UNWRITTEN_MAX;
-}
-
 void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 {
 	if (rec->error || !rec->is_open)
@@ -348,7 +336,8 @@ void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 		rotate(rec);
 		return;
 	}
-	if (now - rec->pushed_ns < PUSH_NS && !(is_idle && is_cheap(rec)))
+	/* A small member costs; a plain write at an idle moment does not. */
+	if (now - rec->pushed_ns < PUSH_NS && (!is_idle || rec->opts->gzip_level))
 		return;
 	rec->pushed_ns = now;
 	dump_record_push(rec);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Blocks on their way out: how many bytes may wait, whatever the pieces they come in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "block.h"
+#include "inflate.h"
+
+/* A sink into a pipe that holds a page, and what came out of its other end. */
+struct pipe_sink {
+	struct kmes_block_sink *sink;
+	int fd;
+	pthread_t reader;
+	uint64_t bytes;
+	bool is_right; /* byte n is that of its number */
+};
+
+static void begin(struct pipe_sink *p, const struct kmes_capture_options *options)
+{
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
+	assert_int_equal(kmes_block_sink_new(&p->sink, fds[1], options), 0);
+	p->fd = fds[0];
+	p->bytes = 0;
+	p->is_right = true;
+	alarm(60);
+}
+
+static uint8_t byte_at(uint64_t at)
+{
+	return (uint8_t)(at * 2654435761u >> 13);
+}
+
+/* Hands over the bytes from `at` on; where they end. */
+static uint64_t put(struct pipe_sink *p, uint64_t at, size_t len)
+{
+	struct kmes_block *block = kmes_block_get(p->sink, len);
+
+	assert_non_null(block);
+	for (; len; len--)
+		block->data[block->used++] = byte_at(at++);
+	block->events++;
+	assert_int_equal(kmes_block_put(p->sink), 0);
+	return at;
+}
+
+static void *read_main(void *arg)
+{
+	static uint8_t buf[1 << 20];
+	struct pipe_sink *p = arg;
+	struct kmes_inflate *in;
+	int64_t n, i;
+
+	if (kmes_inflate_new(&in, p->fd) < 0)
+		return NULL;
+	while ((n = kmes_inflate_read(in, buf, sizeof(buf)))) {
+		for (i = 0; i < n; i++)
+			p->is_right &= buf[i] == byte_at(p->bytes++);
+		if (n < 0)
+			kmes_inflate_wait(in, 100, -1);
+	}
+	kmes_inflate_free(in);
+	return NULL;
+}
+
+/* Reads what waits, and ends: so many bytes and events came through, in order. */
+static void end(struct pipe_sink *p, uint64_t bytes, uint64_t events)
+{
+	uint64_t safe;
+
+	assert_int_equal(pthread_create(&p->reader, NULL, read_main, p), 0);
+	assert_int_equal(kmes_block_sink_close(p->sink, &safe), 0);
+	assert_int_equal(pthread_join(p->reader, NULL), 0);
+	alarm(0);
+	assert_true(p->is_right);
+	assert_int_equal(p->bytes, bytes);
+	assert_int_equal(safe, events);
+}
+
+/* A piece four times a second is some 40 minutes of them. */
+static void block_small_pieces_share_what_may_wait(void **state)
+{
+	struct kmes_capture_options options = { 0 };
+
+	(void)state;
+	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
+		struct pipe_sink p;
+		uint64_t at = 0, pieces;
+
+		begin(&p, &options);
+		for (pieces = 0; pieces < 10000; pieces++)
+			at = put(&p, at, 1 + pieces % 1000);
+		assert_in_range(kmes_block_unwritten(p.sink), 1, 127);
+		end(&p, at, pieces);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(block_small_pieces_share_what_may_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
