@@ -35,7 +35,7 @@ struct trial {
 	uint8_t piece[PIECE], in[PIECE], out[PIECE];
 	uint8_t head[KMES_MEMBER_HEAD];
 	size_t head_len;
-	uint64_t unpacked;
+	uint64_t cost; /* bytes taken in, and unpacked */
 };
 
 static void keep_head(struct trial *t, size_t n)
@@ -56,8 +56,10 @@ static int unpack_some(struct trial *t, struct kmes_member_search *search)
 	do {
 		t->z.next_out = t->out;
 		t->z.avail_out = sizeof(t->out);
+		t->cost += t->z.avail_in;
 		r = inflate(&t->z, Z_NO_FLUSH);
-		t->unpacked += sizeof(t->out) - t->z.avail_out;
+		t->cost += sizeof(t->out) - t->z.avail_out;
+		t->cost -= t->z.avail_in;
 		if (t->head_len < sizeof(t->head)) {
 			keep_head(t, sizeof(t->out) - t->z.avail_out);
 			if (t->head_len == sizeof(t->head) &&
@@ -66,7 +68,7 @@ static int unpack_some(struct trial *t, struct kmes_member_search *search)
 		}
 		if (r == Z_STREAM_END)
 			return 1;
-		if ((r != Z_OK && r != Z_BUF_ERROR) || t->unpacked > search->budget)
+		if ((r != Z_OK && r != Z_BUF_ERROR) || t->cost > search->budget)
 			return -1;
 	} while (!t->z.avail_out);
 	return 0;
@@ -84,7 +86,7 @@ static bool is_member(struct trial *t, struct kmes_member_search *search,
 	int r = 0;
 
 	t->head_len = 0;
-	t->unpacked = 0;
+	t->cost = 0;
 	inflateReset(&t->z);
 	/* At the end of the file it is cut: what stands before is as sound as it can be. */
 	while (r == 0 && n > 0) {
@@ -98,7 +100,7 @@ static bool is_member(struct trial *t, struct kmes_member_search *search,
 	}
 	if (r >= 0 && search->is_start(search->arg, t->head, t->head_len))
 		return true;
-	search->budget -= t->unpacked < search->budget ? t->unpacked : search->budget;
+	search->budget -= t->cost < search->budget ? t->cost : search->budget;
 	return false;
 }
 
@@ -108,7 +110,7 @@ static bool look_through(struct kmes_member_search *search, struct trial *t,
 {
 	size_t at = 0, found;
 
-	while ((found = find_magic(piece + at, len - at)) < len - at) {
+	while (search->budget && (found = find_magic(piece + at, len - at)) < len - at) {
 		at += found;
 		search->at += found;
 		if (is_member(t, search, piece + at, len - at))

@@ -14,8 +14,8 @@ struct kmes_member_search {
 	int fd;	     /* a file */
 	uint64_t at; /* look from here on; then where the member is */
 	/*
-	 * Bytes that may be unpacked of what turns out not to be one. A file cannot make
-	 * us unpack the same bytes over and over.
+	 * Bytes that may be taken in, and unpacked, of what turns out not to be one. A file
+	 * cannot make us go through the same bytes over and over.
 	 */
 	uint64_t budget;
 	bool (*is_start)(void *arg, const uint8_t *bytes, size_t len);

@@ -148,12 +148,31 @@ static void member_that_is_none_costs_no_more_than_the_budget(void **state)
 	close(fd);
 }
 
+/* The name in its header is as long as the file, and each byte of that begins the next. */
+static void member_that_never_begins_costs_no_more_than_the_budget(void **state)
+{
+	static const char named[] = "\x1f\x8b\x08\x08name";
+	int i, asked, fd = new_file();
+	uint64_t at;
+
+	(void)state;
+	for (i = 0; i < 100000; i++)
+		put(fd, named, sizeof(named) - 1);
+	alarm(60);
+	assert_int_equal(find(fd, 0, &at, 8 << 20, &asked), 0);
+	alarm(0);
+	/* The first of them go to the end of the file. */
+	assert_in_range(asked, 8, 12);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(member_is_one_that_is_sound_and_begins_right),
 		cmocka_unit_test(member_is_found_across_pieces_and_looks_around),
 		cmocka_unit_test(member_that_is_none_costs_no_more_than_the_budget),
+		cmocka_unit_test(member_that_never_begins_costs_no_more_than_the_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
