@@ -131,7 +131,10 @@ static bool is_fifo(const char *file)
 	return stat(file, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* open(2) as it is without O_NONBLOCK, but that the end of the run is noticed: -EINTR. */
+/*
+ * A FIFO is waited for until somebody reads it, or the end of the run: -EINTR. It stays
+ * with O_NONBLOCK: between poll(2) and write(2) others may fill it.
+ */
 static int open_when_read(const struct dump_recorder *rec, int flags)
 {
 	int fd;
@@ -142,10 +145,6 @@ static int open_when_read(const struct dump_recorder *rec, int flags)
 		if (is_over(rec))
 			return -EINTR;
 		poll(NULL, 0, FIFO_MS);
-	}
-	if (fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
-		close(fd);
-		return -errno;
 	}
 	return fd;
 }

@@ -280,3 +280,25 @@ has_bytes() { [[ -s $1 ]]; }
 		assert_match "$(cat dump.err)" '^kmes-dump: -: takes no data, given up; [0-9]+ events are safe'
 	done
 }
+
+@test "capture end: a terminal that is stopped is given up as well" {
+	command -v python3 >/dev/null || skip "no python3 here"
+	[[ -e /dev/ptmx ]] || skip "no terminals here"
+	rings_start --slots=1 --load=20000
+	run -0 --separate-stderr timeout 60 python3 - <<-'END'
+		import os, subprocess, time, tty
+		# Nobody reads them; the last piece that one takes can be less than it was given.
+		pairs = [os.openpty() for _ in range(12)]
+		runs = []
+		for i, (_, other) in enumerate(pairs):
+		    tty.setraw(other)
+		    os.write(other, b"." * (i * 333))
+		    runs.append(subprocess.Popen(["kmes-dump", "-q", "-w", os.ttyname(other)]))
+		time.sleep(2)
+		for run in runs:
+		    run.terminate()
+		print(*[run.wait() for run in runs])
+	END
+	assert_output '1 1 1 1 1 1 1 1 1 1 1 1'
+	assert_match "${stderr_lines[0]}" '^kmes-dump: /dev/pts/[0-9]+: takes no data, given up; [0-9]+ events are safe$'
+}
