@@ -19,6 +19,7 @@
 
 #define STOP_TICK_US 250000
 
+/* Threads look at it while a handler may write it. */
 static volatile sig_atomic_t stop_signal;
 static volatile sig_atomic_t arrived[NSIG];
 
@@ -69,7 +70,8 @@ static void on_stop(int sig)
 	int saved = errno;
 
 	if (!stop_signal) {
-		stop_signal = sig;
+		/* not ring memory */
+		__atomic_store_n(&stop_signal, sig, __ATOMIC_RELAXED);
 		setitimer(ITIMER_REAL, &tick, NULL);
 	}
 	errno = saved;
@@ -96,7 +98,8 @@ void cli_stop_catch(void)
 
 int cli_stop_signal(void)
 {
-	return stop_signal;
+	/* not ring memory */
+	return __atomic_load_n(&stop_signal, __ATOMIC_RELAXED);
 }
 
 const volatile sig_atomic_t *cli_stop_flag(void)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Stopping, as threads see it; ThreadSanitizer looks on. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static atomic_bool is_asking;
+
+static void *ask_main(void *arg)
+{
+	while (!cli_stop_signal()) {
+		atomic_store(&is_asking, true);
+		sched_yield();
+	}
+	*(int *)arg = cli_stop_signal();
+	return NULL;
+}
+
+static void cli_stop_is_seen_by_threads_that_ask(void **state)
+{
+	pthread_t thread;
+	int seen = 0;
+
+	(void)state;
+	cli_stop_catch();
+	assert_int_equal(pthread_create(&thread, NULL, ask_main, &seen), 0);
+	while (!atomic_load(&is_asking))
+		sched_yield();
+	/* Not of the thread that asks. */
+	pthread_kill(pthread_self(), SIGTERM);
+	pthread_join(thread, NULL);
+	assert_int_equal(seen, SIGTERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cli_stop_is_seen_by_threads_that_ask),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
