@@ -225,6 +225,7 @@ static int begin(struct dump_recorder *rec, bool append)
 	return 0;
 }
 
+/* What is safe is known when the disk was asked to sync it, also after an error. */
 static void end(struct dump_recorder *rec)
 {
 	uint64_t safe = 0;
@@ -285,7 +286,7 @@ static void follow_info(struct dump_recorder *rec)
 	rec->info = info;
 	r = kmes_capture_add_header(rec->writer, &info);
 	if (r < 0)
-		fail(rec, r, kmes_capture_safe_events(rec->writer));
+		end(rec);
 }
 
 void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event)
@@ -304,7 +305,7 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 	r = kmes_capture_add_event(rec->writer, event);
 	rec->events++;
 	if (r < 0)
-		fail(rec, r, kmes_capture_safe_events(rec->writer));
+		end(rec);
 }
 
 void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss)
@@ -315,7 +316,7 @@ void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss)
 		follow_info(rec);
 	r = rec->error ? 0 : kmes_capture_add_loss(rec->writer, loss);
 	if (r < 0)
-		fail(rec, r, kmes_capture_safe_events(rec->writer));
+		end(rec);
 }
 
 void dump_record_push(struct dump_recorder *rec)
@@ -323,7 +324,7 @@ void dump_record_push(struct dump_recorder *rec)
 	int r = rec->error || !rec->writer ? 0 : kmes_capture_push(rec->writer);
 
 	if (r < 0)
-		fail(rec, r, kmes_capture_safe_events(rec->writer));
+		end(rec);
 }
 
 void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)

@@ -147,6 +147,20 @@ preload_only() { [[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before
 	assert_match "$stderr" "; $(wc -l <back) events are safe"
 }
 
+@test "capture disk: full, and what it took is lost at the sync" {
+	local file
+
+	preload_only
+	fill_rings
+	small_disk 512K
+	for file in plain packed.gz; do
+		failing fdatasync small/$file EIO -sq -w small/$file
+		assert_status 1
+		assert_equal "$stderr" "kmes-dump: small/$file: No space left on device; 0 events are safe"
+		rm small/$file
+	done
+}
+
 @test "capture disk: the next file cannot be made: said, and the files before it are whole" {
 	local error events
 
