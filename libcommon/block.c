@@ -16,8 +16,9 @@
 #include "store.h"
 
 #define THREADS_MAX 16
-/* Blocks that may be on their way, 16 MiB: so far the disk may fall behind for a while. */
+/* What may be on its way, so far the disk may fall behind for a while: blocks, and bytes. */
 #define JOBS_MAX 128
+#define BYTES_MAX (JOBS_MAX * (uint64_t)KMES_BLOCK_SIZE)
 
 enum job_state {
 	JOB_FREE,
@@ -50,7 +51,7 @@ struct kmes_block_sink {
 	bool closing;
 	int error;
 	uint64_t bytes, safe_events;
-	uint64_t on_its_way;  /* bytes handed over to be packed, not yet written */
+	uint64_t on_its_way;  /* bytes handed over, not yet written */
 	uint64_t packed_from; /* of those that are */
 
 	pthread_t threads[THREADS_MAX];
@@ -313,7 +314,7 @@ static struct job *wait_for_free(struct kmes_block_sink *s)
 	struct job *job;
 
 	pthread_mutex_lock(&s->lock);
-	while (!(job = find_free(s)))
+	while (s->on_its_way >= BYTES_MAX || !(job = find_free(s)))
 		pthread_cond_wait(&s->changed, &s->lock);
 	job->state = JOB_FILLING;
 	pthread_mutex_unlock(&s->lock);

@@ -76,12 +76,16 @@ static void *read_main(void *arg)
 	return NULL;
 }
 
-/* Reads what waits, and ends: so many bytes and events came through, in order. */
+static void start_reader(struct pipe_sink *p)
+{
+	assert_int_equal(pthread_create(&p->reader, NULL, read_main, p), 0);
+}
+
+/* Ends, with a reader: so many bytes and events came through, in order. */
 static void end(struct pipe_sink *p, uint64_t bytes, uint64_t events)
 {
 	uint64_t safe;
 
-	assert_int_equal(pthread_create(&p->reader, NULL, read_main, p), 0);
 	assert_int_equal(kmes_block_sink_close(p->sink, &safe), 0);
 	assert_int_equal(pthread_join(p->reader, NULL), 0);
 	alarm(0);
@@ -104,7 +108,61 @@ static void block_small_pieces_share_what_may_wait(void **state)
 		for (pieces = 0; pieces < 10000; pieces++)
 			at = put(&p, at, 1 + pieces % 1000);
 		assert_in_range(kmes_block_unwritten(p.sink), 1, 127);
+		start_reader(&p);
 		end(&p, at, pieces);
+	}
+}
+
+/* Hands over as many blocks of a huge event each as it may. */
+struct giver {
+	struct pipe_sink pipe;
+	atomic_uint given, asked; /* blocks; how often since then whether to stop */
+};
+
+enum { HUGE = 5 << 20, HUGE_BLOCKS = 20 };
+
+/* Asked while the pipe takes nothing; never to stop. */
+static bool count_asked(void *arg)
+{
+	struct giver *giver = arg;
+
+	atomic_fetch_add(&giver->asked, 1);
+	return false;
+}
+
+static void *give_main(void *arg)
+{
+	struct giver *giver = arg;
+	uint64_t at = 0;
+	int i;
+
+	for (i = 0; i < HUGE_BLOCKS; i++) {
+		at = put(&giver->pipe, at, HUGE);
+		atomic_store(&giver->asked, 0);
+		atomic_fetch_add(&giver->given, 1);
+	}
+	return NULL;
+}
+
+static void block_huge_ones_share_what_may_wait(void **state)
+{
+	struct giver giver = { 0 };
+	struct kmes_capture_options options = { .is_stopping = count_asked,
+						.arg = &giver };
+	pthread_t thread;
+
+	(void)state;
+	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
+		begin(&giver.pipe, &options);
+		atomic_store(&giver.given, 0);
+		assert_int_equal(pthread_create(&thread, NULL, give_main, &giver), 0);
+		/* It stands still: half a second is long for memory alone. */
+		while (!atomic_load(&giver.given) || atomic_load(&giver.asked) < 5)
+			usleep(1000);
+		assert_in_range(atomic_load(&giver.given), 1, 4);
+		start_reader(&giver.pipe);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		end(&giver.pipe, (uint64_t)HUGE * HUGE_BLOCKS, HUGE_BLOCKS);
 	}
 }
 
@@ -112,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(block_small_pieces_share_what_may_wait),
+		cmocka_unit_test(block_huge_ones_share_what_may_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
