@@ -108,9 +108,9 @@ flood_start() {
 		"$(printf '%0900d' 0)"
 }
 
-# wait_until SECONDS COMMAND...: try until it succeeds.
+# wait_until SECONDS COMMAND...: try until it succeeds; longer where the machine is known to be slow.
 wait_until() {
-	local end=$((SECONDS + $1 + 1))
+	local end=$((SECONDS + $1 * ${KMES_PATIENCE:-1} + 1))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
