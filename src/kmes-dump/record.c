@@ -60,17 +60,25 @@ static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 	rec->error = error;
 	if (dump_record_reader_is_gone(rec) || was_stopped(rec))
 		return;
-	cli_error("%s: %s; %" PRIu64 " events are safe",
+	cli_error("%s: %s; %" PRIu64 " events are safe%s",
 		  rec->path ? rec->path : rec->opts->file, explain(error),
-		  rec->safe_events + safe_events);
+		  rec->safe_events + safe_events,
+		  rec->has_removed ? ", less those in files that --keep removed" : "");
+}
+
+/* Removes the oldest file if there are more: 1, 0 or -errno. */
+static int keep_newest(struct dump_recorder *rec, uint64_t count)
+{
+	int r = dump_names_remove_oldest(&rec->names, count);
+
+	rec->has_removed |= r > 0;
+	return r;
 }
 
 /* With --keep a full disk costs the oldest file first. */
 static int make_space(void *arg)
 {
-	const struct dump_recorder *rec = arg;
-
-	return dump_names_remove_oldest(&rec->names, 1);
+	return keep_newest(arg, 1);
 }
 
 static bool is_stopping(void *arg)
@@ -217,8 +225,7 @@ static int begin(struct dump_recorder *rec, bool append)
 	rec->opened_ns = now_ns();
 	rec->pushed_ns = rec->opened_ns;
 	rec->events = 0;
-	while (rec->opts->keep &&
-	       (r = dump_names_remove_oldest(&rec->names, rec->opts->keep)) > 0)
+	while (rec->opts->keep && (r = keep_newest(rec, rec->opts->keep)) > 0)
 		;
 	if (r < 0)
 		cli_warn("cannot remove the oldest file: %s", strerror(-r));

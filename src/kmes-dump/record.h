@@ -16,6 +16,7 @@ struct dump_recorder {
 	struct kmes_capture_writer *writer; /* NULL: none is open */
 	char *path;
 	bool is_open, is_rotated;
+	bool has_removed; /* files, for --keep */
 	struct dump_names names;
 	uint64_t opened_ns, pushed_ns; /* CLOCK_MONOTONIC */
 	uint64_t events;	       /* in this file */

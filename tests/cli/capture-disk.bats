@@ -195,6 +195,11 @@ preload_only() { [[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before
 		assert_status 0
 		[[ ! -e $(echo c-000005-*) && -e $(echo c-000006-*) ]]
 	done
+	# What went with them is not said to be safe.
+	rm -f c-*
+	failing write c-000006- EIO -sq -w c.kmes --rotate-size=200K --keep=2
+	assert_status 1
+	assert_match "$stderr" '; [0-9]+ events are safe, less those in files that --keep removed$'
 	failing open c-0000 EACCES -sq -w c.kmes --rotate-size=200K --keep=50
 	assert_status 1
 	[[ -e $(echo c-000006-*) ]]
