@@ -1,80 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Captures: bytes of the format, round trips through memory files, cuts, full disks. */
+/* Captures: bytes of the format, round trips through memory files, cuts, damage, growth. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture.h"
-#include "testring.h"
+#include <cmocka.h>
 
-static const struct kmes_capture_info info = {
-	.stream_id = "stream-id-16byte",
-	.boot_id = "boot-id-16-bytes",
-	.start_ns = 0x1122334455667788,
-	.slots = 3,
-};
-static const struct kmes_capture_options plain, packed = { .gzip_level = 1 };
-
-/* Event `seq` with a payload of `len` bytes, each its sequence's low byte. */
-static void add_event(struct kmes_capture_writer *w, uint64_t seq, uint32_t len)
-{
-	uint8_t *payload = malloc(len + 1), *bytes = malloc(len + 200);
-	struct testring_event event = {
-		.ts_ns = 1000 + seq,
-		.seq = seq,
-		.cpu = 2,
-		.type = "some.type",
-		.payload = payload,
-		.payload_len = len,
-	};
-	struct kmes_event e;
-	uint32_t size;
-
-	assert_true(payload && bytes);
-	memset(payload, (int)(uint8_t)seq, len);
-	size = testring_build(&event, bytes, len + 200);
-	assert_int_equal(kmes_event_parse(&e, bytes, size, size), 1);
-	assert_int_equal(kmes_capture_add_event(w, &e), 0);
-	free(payload);
-	free(bytes);
-}
-
-static bool is_event(const struct kmes_item *item, uint64_t seq, uint32_t len)
-{
-	const struct kmes_event *e = item->event;
-	uint32_t i;
-
-	if (item->kind != KMES_ITEM_EVENT || e->seq != seq || e->payload_len != len)
-		return false;
-	for (i = 0; i < len; i++)
-		if (e->payload[i] != (uint8_t)seq)
-			return false;
-	return e->ts_ns == 1000 + seq && e->cpu == 2 && e->type_len == 9 &&
-	       !memcmp(e->type, "some.type", 9);
-}
-
-/* An empty file in memory; the writer has one descriptor of it, the test another. */
-static int new_file(struct kmes_capture_writer **w,
-		    const struct kmes_capture_options *options)
-{
-	int fd = memfd_create("capture", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(kmes_capture_begin(w, dup(fd), &info, options), 0);
-	return fd;
-}
+#include "captured.h"
 
 static struct kmes_capture_reader *open_at(int fd, off_t at, bool follow)
 {
@@ -114,12 +54,12 @@ static void capture_bytes_are_those_of_the_format(void **state)
 	uint8_t buf[1024];
 	uint64_t safe;
 	size_t len;
-	int fd = new_file(&w, &plain);
+	int fd = captured_file(&w, &captured_plain);
 
 	(void)state;
-	add_event(w, 6, 4);
+	captured_add(w, 6, 4);
 	assert_int_equal(kmes_capture_add_loss(w, &lost), 0);
-	add_event(w, 301, 4);
+	captured_add(w, 301, 4);
 	assert_int_equal(kmes_capture_end(w, &safe), 0);
 	assert_int_equal(safe, 2);
 	len = slurp(fd, buf, sizeof(buf));
@@ -142,23 +82,16 @@ static void capture_bytes_are_those_of_the_format(void **state)
 
 /* ---- there and back ---- */
 
-static uint32_t size_of(uint64_t seq)
-{
-	if (seq % 1000 == 7) /* more than a block */
-		return 1300000;
-	return (uint32_t)(seq * 2654435761u % 2000);
-}
-
 static void round_trip(const struct kmes_capture_options *options)
 {
 	struct kmes_capture_reader *r;
 	struct kmes_capture_writer *w;
 	struct kmes_item item;
 	uint64_t seq, safe;
-	int fd = new_file(&w, options);
+	int fd = captured_file(&w, options);
 
 	for (seq = 1; seq <= 4000; seq++) {
-		add_event(w, seq, size_of(seq));
+		captured_add(w, seq, captured_size(seq));
 		if (seq % 37 == 0)
 			assert_int_equal(kmes_capture_push(w), 0);
 		if (seq == 2000) {
@@ -173,7 +106,7 @@ static void round_trip(const struct kmes_capture_options *options)
 	assert_null(kmes_capture_info(r));
 	for (seq = 1; seq <= 4000; seq++) {
 		assert_int_equal(kmes_capture_next(r, &item), 1);
-		assert_true(is_event(&item, seq, size_of(seq)));
+		assert_true(captured_is(&item, seq, captured_size(seq)));
 		if (seq == 2000) {
 			assert_int_equal(kmes_capture_next(r, &item), 1);
 			assert_int_equal(item.kind, KMES_ITEM_LOSS);
@@ -184,9 +117,9 @@ static void round_trip(const struct kmes_capture_options *options)
 		}
 	}
 	assert_int_equal(kmes_capture_next(r, &item), -ENODATA);
-	assert_memory_equal(kmes_capture_info(r)->stream_id, info.stream_id, 16);
-	assert_memory_equal(kmes_capture_info(r)->boot_id, info.boot_id, 16);
-	assert_true(kmes_capture_info(r)->start_ns == info.start_ns);
+	assert_memory_equal(kmes_capture_info(r)->stream_id, captured_info.stream_id, 16);
+	assert_memory_equal(kmes_capture_info(r)->boot_id, captured_info.boot_id, 16);
+	assert_true(kmes_capture_info(r)->start_ns == captured_info.start_ns);
 	assert_int_equal(kmes_capture_info(r)->slots, 3);
 	assert_string_equal(kmes_capture_warning(r), "");
 	kmes_capture_close(r);
@@ -196,7 +129,7 @@ static void round_trip(const struct kmes_capture_options *options)
 static void capture_plain_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	round_trip(&plain);
+	round_trip(&captured_plain);
 }
 
 static void capture_packed_by_threads_keeps_the_order(void **state)
@@ -204,33 +137,33 @@ static void capture_packed_by_threads_keeps_the_order(void **state)
 	static const struct kmes_capture_options best = { .gzip_level = 9 };
 
 	(void)state;
-	round_trip(&packed);
+	round_trip(&captured_packed);
 	round_trip(&best);
 }
 
 static void capture_header_within_begins_a_new_count(void **state)
 {
-	struct kmes_capture_info other = info;
+	struct kmes_capture_info other = captured_info;
 	struct kmes_capture_reader *r;
 	struct kmes_capture_writer *w;
 	struct kmes_item item;
 	uint64_t safe;
-	int fd = new_file(&w, &plain);
+	int fd = captured_file(&w, &captured_plain);
 
 	(void)state;
 	memcpy(other.boot_id, "another-boot-id.", 16);
-	add_event(w, 1, 1);
+	captured_add(w, 1, 1);
 	assert_int_equal(kmes_capture_add_header(w, &other), 0);
-	add_event(w, 2, 1);
-	add_event(w, 3, 1);
+	captured_add(w, 2, 1);
+	captured_add(w, 3, 1);
 	assert_int_equal(kmes_capture_end(w, &safe), 0);
 	assert_int_equal(safe, 3);
 	r = open_at(fd, 0, false);
 	assert_int_equal(kmes_capture_next(r, &item), 1);
-	assert_memory_equal(kmes_capture_info(r)->boot_id, info.boot_id, 16);
+	assert_memory_equal(kmes_capture_info(r)->boot_id, captured_info.boot_id, 16);
 	assert_int_equal(kmes_capture_next(r, &item), 1);
 	assert_memory_equal(kmes_capture_info(r)->boot_id, other.boot_id, 16);
-	assert_true(is_event(&item, 2, 1));
+	assert_true(captured_is(&item, 2, 1));
 	assert_int_equal(kmes_capture_next(r, &item), 1);
 	assert_int_equal(kmes_capture_next(r, &item), -ENODATA);
 	kmes_capture_close(r);
@@ -244,12 +177,12 @@ static size_t small_capture(const struct kmes_capture_options *options, uint8_t 
 			    size_t size)
 {
 	struct kmes_capture_writer *w;
-	int fd = new_file(&w, options);
+	int fd = captured_file(&w, options);
 	uint64_t seq;
 	size_t len;
 
 	for (seq = 1; seq <= 5; seq++) {
-		add_event(w, seq, 30);
+		captured_add(w, seq, 30);
 		if (seq % 2)
 			assert_int_equal(kmes_capture_push(w), 0);
 	}
@@ -280,7 +213,7 @@ static void check_prefixes(const struct kmes_capture_options *options)
 
 		r = open_at(fd, 0, false);
 		for (seq = 1; (rc = kmes_capture_next(r, &item)) == 1; seq++)
-			assert_true(is_event(&item, seq, 30));
+			assert_true(captured_is(&item, seq, 30));
 		assert_int_equal(rc, cut ? -EPIPE : -EPROTO);
 		assert_string_equal(
 			kmes_capture_error(r),
@@ -303,8 +236,8 @@ static void check_prefixes(const struct kmes_capture_options *options)
 static void capture_prefixes_give_their_whole_events(void **state)
 {
 	(void)state;
-	check_prefixes(&plain);
-	check_prefixes(&packed);
+	check_prefixes(&captured_plain);
+	check_prefixes(&captured_packed);
 }
 
 /* ---- damage ---- */
@@ -315,14 +248,14 @@ enum { MEMBERS = 6, EACH = 4 };
 static size_t capture_in_members(uint8_t *buf, size_t size, size_t *ends)
 {
 	struct kmes_capture_writer *w;
-	int i, fd = new_file(&w, &packed);
+	int i, fd = captured_file(&w, &captured_packed);
 	uint64_t seq = 0;
 	size_t len = 0;
 
 	for (i = 0; i < MEMBERS; i++) {
 		while (seq < (uint64_t)(i + 1) * EACH) {
 			seq++;
-			add_event(w, seq, 30 + (uint32_t)seq % 7 * 11);
+			captured_add(w, seq, 30 + (uint32_t)seq % 7 * 11);
 		}
 		assert_int_equal(kmes_capture_push(w), 0);
 		while (kmes_capture_safe_events(w) < seq)
@@ -354,7 +287,7 @@ static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, siz
 		}
 		seq = rc && item.kind == KMES_ITEM_EVENT ? item.event->seq : 0;
 		if (seq < 1 || seq > MEMBERS * EACH ||
-		    !is_event(&item, seq, 30 + (uint32_t)seq % 7 * 11))
+		    !captured_is(&item, seq, 30 + (uint32_t)seq % 7 * 11))
 			continue;
 		assert_false(came[seq]); /* none twice */
 		came[seq] = true;
@@ -467,7 +400,7 @@ static void grow(const struct kmes_capture_options *options)
 		assert_int_equal(kmes_capture_next(r, &item), 0);
 		assert_int_equal(write(fd, buf + i, 1), 1);
 		if (kmes_capture_next(r, &item) == 1)
-			assert_true(is_event(&item, ++seq, 30));
+			assert_true(captured_is(&item, ++seq, 30));
 	}
 	assert_int_equal(seq, 5);
 	/* Behind the end there may be more, unless the file is shorter by now. */
@@ -481,14 +414,14 @@ static void grow(const struct kmes_capture_options *options)
 static void capture_followed_grows_byte_by_byte(void **state)
 {
 	(void)state;
-	grow(&plain);
-	grow(&packed);
+	grow(&captured_plain);
+	grow(&captured_packed);
 }
 
 static void capture_from_a_pipe_never_waits(void **state)
 {
 	uint8_t buf[4096];
-	size_t len = small_capture(&plain, buf, sizeof(buf));
+	size_t len = small_capture(&captured_plain, buf, sizeof(buf));
 	struct kmes_capture_reader *r;
 	struct kmes_item item;
 	uint64_t seq;
@@ -502,13 +435,13 @@ static void capture_from_a_pipe_never_waits(void **state)
 	assert_false(kmes_capture_wait(r, 10, -1));
 	assert_int_equal(write(fds[1], buf, 200), 200);
 	assert_int_equal(kmes_capture_next(r, &item), 1);
-	assert_true(is_event(&item, 1, 30));
+	assert_true(captured_is(&item, 1, 30));
 	assert_int_equal(kmes_capture_next(r, &item), 0);
 	assert_int_equal(write(fds[1], buf + 200, len - 200), (ssize_t)(len - 200));
 	close(fds[1]);
 	for (seq = 2; seq <= 5; seq++) {
 		assert_int_equal(kmes_capture_next(r, &item), 1);
-		assert_true(is_event(&item, seq, 30));
+		assert_true(captured_is(&item, seq, 30));
 	}
 	assert_int_equal(kmes_capture_next(r, &item), -ENODATA);
 	kmes_capture_close(r);
@@ -524,7 +457,7 @@ static void capture_of_nothing_lets_the_caller_look_around(void **state)
 
 	(void)state;
 	assert_non_null(bytes);
-	small_capture(&plain, buf, sizeof(buf));
+	small_capture(&captured_plain, buf, sizeof(buf));
 	for (i = 0; i < HEADERS; i++)
 		memcpy(bytes + i * 64, buf, 64);
 	fd = file_of(bytes, HEADERS * 64);
@@ -536,201 +469,6 @@ static void capture_of_nothing_lets_the_caller_look_around(void **state)
 	kmes_capture_close(r);
 	close(fd);
 	free(bytes);
-}
-
-/* ---- failing ---- */
-
-struct space {
-	int calls, give;
-};
-
-static int make_space(void *arg)
-{
-	struct space *space = arg;
-
-	errno = EACCES; /* whoever asks keeps its own */
-	return ++space->calls <= space->give;
-}
-
-static void fill_the_full(int level)
-{
-	struct space space = { .give = 3 };
-	struct kmes_capture_options options = {
-		.gzip_level = level,
-		.make_space = make_space,
-		.arg = &space,
-	};
-	struct kmes_capture_writer *w;
-	uint64_t safe = 1;
-	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(kmes_capture_begin(&w, fd, &info, &options), 0);
-	add_event(w, 1, 10);
-	kmes_capture_push(w);
-	assert_int_equal(kmes_capture_end(w, &safe), -ENOSPC);
-	assert_int_equal(safe, 0);
-	assert_int_equal(space.calls, 4);
-}
-
-static void capture_on_a_full_disk_asks_for_space_first(void **state)
-{
-	(void)state;
-	fill_the_full(0);
-	fill_the_full(1);
-}
-
-/* Until what was sent on is written, or has failed. */
-static void wait_until_written(struct kmes_capture_writer *w)
-{
-	alarm(60);
-	while (kmes_capture_unwritten(w))
-		usleep(1000);
-	alarm(0);
-}
-
-static void capture_after_an_error_takes_nothing_more(void **state)
-{
-	struct kmes_loss lost = { 1, 1, 1, 1 };
-	struct kmes_capture_writer *w;
-	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
-
-	(void)state;
-	assert_int_equal(kmes_capture_begin(&w, fd, &info, &plain), 0);
-	assert_int_equal(kmes_capture_push(w), 0);
-	wait_until_written(w);
-	assert_int_equal(kmes_capture_push(w), -ENOSPC);
-	kmes_capture_add_loss(w, &lost);
-	assert_int_equal(kmes_capture_safe_events(w), 0);
-	assert_int_equal(kmes_capture_end(w, NULL), -ENOSPC);
-}
-
-static bool is_stopping(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
-static void capture_into_a_stuck_pipe_is_given_up(void **state)
-{
-	struct kmes_capture_options options = { .is_stopping = is_stopping };
-	int fds[2];
-
-	(void)state;
-	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
-		struct kmes_capture_writer *w;
-		uint64_t safe;
-
-		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-		assert_int_equal(fcntl(fds[1], F_SETPIPE_SZ, 4096), 4096);
-		assert_int_equal(write(fds[1], &options, 1), 1);
-		assert_int_equal(kmes_capture_begin(&w, fds[1], &info, &options), 0);
-		add_event(w, 1, 100);
-		assert_int_equal(kmes_capture_end(w, &safe), -ETIMEDOUT);
-		assert_int_equal(safe, 0);
-		close(fds[0]);
-	}
-}
-
-/* Reads a pipe to its end, and what came out of it. */
-struct drain {
-	int fd;
-	uint64_t events;
-	int end;
-};
-
-static void *drain_main(void *arg)
-{
-	struct drain *d = arg;
-	struct kmes_capture_reader *r;
-	struct kmes_item item;
-
-	if (kmes_capture_open(&r, d->fd, false) < 0)
-		return NULL;
-	while ((d->end = kmes_capture_next(r, &item)) >= 0) {
-		if (!d->end)
-			kmes_capture_wait(r, 100, -1);
-		else if (item.kind == KMES_ITEM_EVENT && item.event->seq == d->events + 1)
-			d->events++;
-	}
-	kmes_capture_close(r);
-	return NULL;
-}
-
-static void take_more(const struct kmes_capture_options *options)
-{
-	enum { BLOCKS = 120 };
-	struct kmes_capture_writer *w;
-	struct drain drain = { 0 };
-	pthread_t thread;
-	uint64_t seq, safe;
-	int fds[2];
-
-	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	assert_int_equal(kmes_capture_begin(&w, dup(fds[1]), &info, options), 0);
-	/* It is full with the first blocks, and nobody reads: who writes stands still. */
-	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
-	alarm(60);
-	for (seq = 1; seq <= BLOCKS; seq++) {
-		add_event(w, seq, 100000);
-		assert_int_equal(kmes_capture_push(w), 0);
-	}
-	assert_true(kmes_capture_unwritten(w) > 0);
-	assert_true(kmes_capture_safe_events(w) < BLOCKS);
-	close(fds[1]);
-	drain.fd = fds[0];
-	assert_int_equal(pthread_create(&thread, NULL, drain_main, &drain), 0);
-	assert_int_equal(kmes_capture_end(w, &safe), 0);
-	assert_int_equal(safe, BLOCKS);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	alarm(0);
-	assert_int_equal(drain.events, BLOCKS);
-	assert_int_equal(drain.end, -ENODATA);
-}
-
-static void capture_takes_more_while_nothing_goes_out(void **state)
-{
-	(void)state;
-	take_more(&plain);
-	take_more(&packed);
-}
-
-static void capture_safe_events_are_those_in_the_file(void **state)
-{
-	struct kmes_capture_writer *w;
-	int fd = new_file(&w, &plain);
-
-	(void)state;
-	add_event(w, 1, 10);
-	add_event(w, 2, 10);
-	assert_int_equal(kmes_capture_safe_events(w), 0);
-	assert_int_equal(kmes_capture_push(w), 0);
-	wait_until_written(w);
-	assert_int_equal(kmes_capture_safe_events(w), 2);
-	assert_true(kmes_capture_has_grown_to(w, 64 + 2 * 96));
-	assert_false(kmes_capture_has_grown_to(w, 64 + 2 * 96 + 1));
-	assert_int_equal(lseek(fd, 0, SEEK_END), 64 + 2 * 96);
-	add_event(w, 3, 10);
-	assert_int_equal(kmes_capture_end(w, NULL), 0);
-	close(fd);
-}
-
-static void capture_packed_size_is_waited_for(void **state)
-{
-	struct kmes_capture_writer *w;
-	int fd = new_file(&w, &packed);
-	uint64_t seq = 0;
-
-	(void)state;
-	while (!kmes_capture_has_grown_to(w, 20000)) {
-		seq++;
-		add_event(w, seq, size_of(seq));
-	}
-	assert_true(lseek(fd, 0, SEEK_END) >= 20000);
-	/* It was not a hundred blocks later that this was seen. */
-	assert_int_equal(kmes_capture_end(w, NULL), 0);
-	assert_true(lseek(fd, 0, SEEK_END) < 60000);
-	close(fd);
 }
 
 int main(void)
@@ -747,12 +485,6 @@ int main(void)
 		cmocka_unit_test(capture_followed_grows_byte_by_byte),
 		cmocka_unit_test(capture_from_a_pipe_never_waits),
 		cmocka_unit_test(capture_of_nothing_lets_the_caller_look_around),
-		cmocka_unit_test(capture_on_a_full_disk_asks_for_space_first),
-		cmocka_unit_test(capture_after_an_error_takes_nothing_more),
-		cmocka_unit_test(capture_into_a_stuck_pipe_is_given_up),
-		cmocka_unit_test(capture_takes_more_while_nothing_goes_out),
-		cmocka_unit_test(capture_safe_events_are_those_in_the_file),
-		cmocka_unit_test(capture_packed_size_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

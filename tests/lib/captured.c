@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* captured.c - see captured.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "captured.h"
+#include "testring.h"
+
+const struct kmes_capture_info captured_info = {
+	.stream_id = "stream-id-16byte",
+	.boot_id = "boot-id-16-bytes",
+	.start_ns = 0x1122334455667788,
+	.slots = 3,
+};
+const struct kmes_capture_options captured_plain, captured_packed = { .gzip_level = 1 };
+
+void captured_add(struct kmes_capture_writer *w, uint64_t seq, uint32_t len)
+{
+	uint8_t *payload = malloc(len + 1), *bytes = malloc(len + 200);
+	struct testring_event event = {
+		.ts_ns = 1000 + seq,
+		.seq = seq,
+		.cpu = 2,
+		.type = "some.type",
+		.payload = payload,
+		.payload_len = len,
+	};
+	struct kmes_event e;
+	uint32_t size;
+
+	assert_true(payload && bytes);
+	memset(payload, (int)(uint8_t)seq, len);
+	size = testring_build(&event, bytes, len + 200);
+	assert_int_equal(kmes_event_parse(&e, bytes, size, size), 1);
+	assert_int_equal(kmes_capture_add_event(w, &e), 0);
+	free(payload);
+	free(bytes);
+}
+
+bool captured_is(const struct kmes_item *item, uint64_t seq, uint32_t len)
+{
+	const struct kmes_event *e = item->event;
+	uint32_t i;
+
+	if (item->kind != KMES_ITEM_EVENT || e->seq != seq || e->payload_len != len)
+		return false;
+	for (i = 0; i < len; i++)
+		if (e->payload[i] != (uint8_t)seq)
+			return false;
+	return e->ts_ns == 1000 + seq && e->cpu == 2 && e->type_len == 9 &&
+	       !memcmp(e->type, "some.type", 9);
+}
+
+uint32_t captured_size(uint64_t seq)
+{
+	if (seq % 1000 == 7) /* more than a block */
+		return 1300000;
+	return (uint32_t)(seq * 2654435761u % 2000);
+}
+
+int captured_file(struct kmes_capture_writer **w,
+		  const struct kmes_capture_options *options)
+{
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(kmes_capture_begin(w, dup(fd), &captured_info, options), 0);
+	return fd;
+}

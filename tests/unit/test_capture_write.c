@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Writers of captures: full disks, pipes that are stuck, what is safe, what waits. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "captured.h"
+
+struct space {
+	int calls, give;
+};
+
+static int make_space(void *arg)
+{
+	struct space *space = arg;
+
+	errno = EACCES; /* whoever asks keeps its own */
+	return ++space->calls <= space->give;
+}
+
+static void fill_the_full(int level)
+{
+	struct space space = { .give = 3 };
+	struct kmes_capture_options options = {
+		.gzip_level = level,
+		.make_space = make_space,
+		.arg = &space,
+	};
+	struct kmes_capture_writer *w;
+	uint64_t safe = 1;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(kmes_capture_begin(&w, fd, &captured_info, &options), 0);
+	captured_add(w, 1, 10);
+	kmes_capture_push(w);
+	assert_int_equal(kmes_capture_end(w, &safe), -ENOSPC);
+	assert_int_equal(safe, 0);
+	assert_int_equal(space.calls, 4);
+}
+
+static void capture_on_a_full_disk_asks_for_space_first(void **state)
+{
+	(void)state;
+	fill_the_full(0);
+	fill_the_full(1);
+}
+
+/* Until what was sent on is written, or has failed. */
+static void wait_until_written(struct kmes_capture_writer *w)
+{
+	alarm(60);
+	while (kmes_capture_unwritten(w))
+		usleep(1000);
+	alarm(0);
+}
+
+static void capture_after_an_error_takes_nothing_more(void **state)
+{
+	struct kmes_loss lost = { 1, 1, 1, 1 };
+	struct kmes_capture_writer *w;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(kmes_capture_begin(&w, fd, &captured_info, &captured_plain), 0);
+	assert_int_equal(kmes_capture_push(w), 0);
+	wait_until_written(w);
+	assert_int_equal(kmes_capture_push(w), -ENOSPC);
+	kmes_capture_add_loss(w, &lost);
+	assert_int_equal(kmes_capture_safe_events(w), 0);
+	assert_int_equal(kmes_capture_end(w, NULL), -ENOSPC);
+}
+
+static bool is_stopping(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void capture_into_a_stuck_pipe_is_given_up(void **state)
+{
+	struct kmes_capture_options options = { .is_stopping = is_stopping };
+	int fds[2];
+
+	(void)state;
+	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
+		struct kmes_capture_writer *w;
+		uint64_t safe;
+
+		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+		assert_int_equal(fcntl(fds[1], F_SETPIPE_SZ, 4096), 4096);
+		assert_int_equal(write(fds[1], &options, 1), 1);
+		assert_int_equal(kmes_capture_begin(&w, fds[1], &captured_info, &options),
+				 0);
+		captured_add(w, 1, 100);
+		assert_int_equal(kmes_capture_end(w, &safe), -ETIMEDOUT);
+		assert_int_equal(safe, 0);
+		close(fds[0]);
+	}
+}
+
+/* Reads a pipe to its end, and what came out of it. */
+struct drain {
+	int fd;
+	uint64_t events;
+	int end;
+};
+
+static void *drain_main(void *arg)
+{
+	struct drain *d = arg;
+	struct kmes_capture_reader *r;
+	struct kmes_item item;
+
+	if (kmes_capture_open(&r, d->fd, false) < 0)
+		return NULL;
+	while ((d->end = kmes_capture_next(r, &item)) >= 0) {
+		if (!d->end)
+			kmes_capture_wait(r, 100, -1);
+		else if (item.kind == KMES_ITEM_EVENT && item.event->seq == d->events + 1)
+			d->events++;
+	}
+	kmes_capture_close(r);
+	return NULL;
+}
+
+static void take_more(const struct kmes_capture_options *options)
+{
+	enum { BLOCKS = 120 };
+	struct kmes_capture_writer *w;
+	struct drain drain = { 0 };
+	pthread_t thread;
+	uint64_t seq, safe;
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(kmes_capture_begin(&w, dup(fds[1]), &captured_info, options), 0);
+	/* It is full with the first blocks, and nobody reads: who writes stands still. */
+	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
+	alarm(60);
+	for (seq = 1; seq <= BLOCKS; seq++) {
+		captured_add(w, seq, 100000);
+		assert_int_equal(kmes_capture_push(w), 0);
+	}
+	assert_true(kmes_capture_unwritten(w) > 0);
+	assert_true(kmes_capture_safe_events(w) < BLOCKS);
+	close(fds[1]);
+	drain.fd = fds[0];
+	assert_int_equal(pthread_create(&thread, NULL, drain_main, &drain), 0);
+	assert_int_equal(kmes_capture_end(w, &safe), 0);
+	assert_int_equal(safe, BLOCKS);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	alarm(0);
+	assert_int_equal(drain.events, BLOCKS);
+	assert_int_equal(drain.end, -ENODATA);
+}
+
+static void capture_takes_more_while_nothing_goes_out(void **state)
+{
+	(void)state;
+	take_more(&captured_plain);
+	take_more(&captured_packed);
+}
+
+static void capture_safe_events_are_those_in_the_file(void **state)
+{
+	struct kmes_capture_writer *w;
+	int fd = captured_file(&w, &captured_plain);
+
+	(void)state;
+	captured_add(w, 1, 10);
+	captured_add(w, 2, 10);
+	assert_int_equal(kmes_capture_safe_events(w), 0);
+	assert_int_equal(kmes_capture_push(w), 0);
+	wait_until_written(w);
+	assert_int_equal(kmes_capture_safe_events(w), 2);
+	assert_true(kmes_capture_has_grown_to(w, 64 + 2 * 96));
+	assert_false(kmes_capture_has_grown_to(w, 64 + 2 * 96 + 1));
+	assert_int_equal(lseek(fd, 0, SEEK_END), 64 + 2 * 96);
+	captured_add(w, 3, 10);
+	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	close(fd);
+}
+
+static void capture_packed_size_is_waited_for(void **state)
+{
+	struct kmes_capture_writer *w;
+	int fd = captured_file(&w, &captured_packed);
+	uint64_t seq = 0;
+
+	(void)state;
+	while (!kmes_capture_has_grown_to(w, 20000)) {
+		seq++;
+		captured_add(w, seq, captured_size(seq));
+	}
+	assert_true(lseek(fd, 0, SEEK_END) >= 20000);
+	/* It was not a hundred blocks later that this was seen. */
+	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	assert_true(lseek(fd, 0, SEEK_END) < 60000);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(capture_on_a_full_disk_asks_for_space_first),
+		cmocka_unit_test(capture_after_an_error_takes_nothing_more),
+		cmocka_unit_test(capture_into_a_stuck_pipe_is_given_up),
+		cmocka_unit_test(capture_takes_more_while_nothing_goes_out),
+		cmocka_unit_test(capture_safe_events_are_those_in_the_file),
+		cmocka_unit_test(capture_packed_size_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
