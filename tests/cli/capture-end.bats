@@ -140,15 +140,17 @@ has_bytes() { [[ -s $1 ]]; }
 	assert_equal "$(held file)" 7
 }
 
-@test "capture end: three events, two seconds, kill -9: all three, packed or not" {
+has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
+
+@test "capture end: three events and no more come to the file, and a kill -9 takes none back" {
 	local file
 
 	rings_start --slots=1
 	kmes-emit -n 3 -t x
 	for file in file file.gz; do
 		background dump kmes-dump -w $file
-		sleep 2
-		kill -KILL $!
+		wait_until 10 has_three $file
+		kill -KILL "$(tool_of $!)"
 		end_of $!
 		run -1 --separate-stderr kmes-dump -q -T none $file
 		assert_equal "${#lines[@]}" 3
