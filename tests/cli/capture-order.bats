@@ -116,7 +116,7 @@ with open("b", "r+b") as b:
 	local args
 
 	rings_start --slots=2 --load=40000 --capacity=64K
-	for args in '' '-m n=*7' '-O cpu -j -c 1'; do
+	for args in '' '-m n=*1' '-O cpu -j -c 1'; do
 		# shellcheck disable=SC2086 # words
 		background dump kmes-dump $args --print -w file
 		wait_until 10 test -s dump.out
