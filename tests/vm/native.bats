@@ -217,16 +217,18 @@ until_there() {
 @test "kmes-run: who kills it kills the program; a child of that finds no calls any more" {
 	kmes-run bash -c '
 		{ native_cases until; echo $? >end.new; mv end.new end; } >/dev/null 2>&1 &
+		sleep 100 &
+		echo $! >child
 		echo $$ >pid.new
 		mv pid.new pid
-		sleep 100 & wait' 3>&- &
+		wait' 3>&- &
 	until_there pid
 	kill -KILL $!
 	until_there end
 	[ "$(cat end)" -eq 0 ]
 	for _ in $(seq 100); do [[ -e /proc/$(cat pid) ]] || break; sleep 0.1; done
 	[[ ! -e /proc/$(cat pid) ]]
-	pkill -x -f 'sleep 100'
+	kill "$(cat child)"
 }
 
 # --- where it cannot be ---
