@@ -410,16 +410,6 @@ bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
 	return has_grown;
 }
 
-unsigned int kmes_block_unwritten(struct kmes_block_sink *s)
-{
-	unsigned int blocks;
-
-	pthread_mutex_lock(&s->lock);
-	blocks = (unsigned int)(s->next_turn - s->write_turn);
-	pthread_mutex_unlock(&s->lock);
-	return blocks;
-}
-
 uint64_t kmes_block_safe_events(struct kmes_block_sink *s)
 {
 	uint64_t events;

@@ -42,9 +42,6 @@ int kmes_block_put(struct kmes_block_sink *s);
 /* The first -errno that writing met, or 0. */
 int kmes_block_error(struct kmes_block_sink *s);
 
-/* How many were handed over that are not written yet. */
-unsigned int kmes_block_unwritten(struct kmes_block_sink *s);
-
 /* Whether so many bytes were written; waits for what may make them so many. */
 bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size);
 

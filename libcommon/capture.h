@@ -92,9 +92,6 @@ int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss 
  */
 int kmes_capture_push(struct kmes_capture_writer *w);
 
-/* How many pieces that were sent on are not written yet. */
-unsigned int kmes_capture_unwritten(struct kmes_capture_writer *w);
-
 /*
  * Whether the file has grown to `size` bytes: by what was added so far, or where it is
  * compressed, by what was written; so it waits for what is on its way if that may be enough.

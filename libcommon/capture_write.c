@@ -167,11 +167,6 @@ int kmes_capture_push(struct kmes_capture_writer *w)
 	return w->block ? put_block(w) : kmes_block_error(w->sink);
 }
 
-unsigned int kmes_capture_unwritten(struct kmes_capture_writer *w)
-{
-	return kmes_block_unwritten(w->sink);
-}
-
 bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size)
 {
 	return w->is_packed ? kmes_block_has_grown_to(w->sink, size) : w->bytes >= size;

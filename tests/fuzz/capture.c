@@ -73,7 +73,7 @@ static bool make(struct capture *c)
 			kmes_capture_add_header(w, &info);
 		add_random(w, c);
 		kmes_capture_push(w);
-		while (kmes_capture_unwritten(w))
+		while (kmes_capture_safe_events(w) < (uint64_t)c->events)
 			sched_yield();
 		c->ends[i] = (size_t)lseek(fd, 0, SEEK_END);
 	}

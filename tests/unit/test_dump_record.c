@@ -140,7 +140,6 @@ static void dump_record_small_pieces_do_not_use_up_what_may_wait(void **state)
 		record_one(&rec, seq);
 		dump_record_tick(&rec, rec.pushed_ns, true);
 	}
-	assert_in_range(kmes_capture_unwritten(rec.writer), 1, 8);
 	assert_true(fcntl(fd, F_SETPIPE_SZ, 1 << 20) > 0);
 	assert_int_equal(dump_record_close(&rec), 0);
 	alarm(0);
