@@ -86,12 +86,18 @@ void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 	return map("mmap64", at, len, prot, flags, fd, offset);
 }
 
-static int open_as(const char *name, const char *path, int flags, mode_t mode)
+int open(const char *path, int flags, ...)
 {
-	static int (*real)(const char *, int, mode_t);
+	static int (*real)(const char *, int, ...);
+	mode_t mode = 0;
+	va_list args;
 
 	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, name);
+		*(void **)&real = dlsym(RTLD_NEXT, "open");
+	va_start(args, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(args, mode_t);
+	va_end(args);
 	if (has_fault("gone") && strstr(path, "/sched_process_exit/")) {
 		errno = ENOENT;
 		return -1;
@@ -101,29 +107,7 @@ static int open_as(const char *name, const char *path, int flags, mode_t mode)
 	return real(path, flags, mode);
 }
 
-int open(const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list args;
-
-	va_start(args, flags);
-	if (flags & O_CREAT)
-		mode = va_arg(args, mode_t);
-	va_end(args);
-	return open_as("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	mode_t mode = 0;
-	va_list args;
-
-	va_start(args, flags);
-	if (flags & O_CREAT)
-		mode = va_arg(args, mode_t);
-	va_end(args);
-	return open_as("open64", path, flags, mode);
-}
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
