@@ -110,8 +110,11 @@ static void note_written(struct kmes_block_sink *s, int r, size_t bytes, uint64_
 /* One member out of a block. 0 or -ENOMEM; `packed` is grown as needed. */
 static int pack(z_stream *z, const struct kmes_block *block, struct kmes_block *packed)
 {
-	size_t bound = deflateBound(z, block->used);
+	size_t bound;
 
+	/* First: of a stream that has ended the bound leaves out most of gzip's own bytes. */
+	deflateReset(z);
+	bound = deflateBound(z, block->used);
 	if (bound > packed->room) {
 		free(packed->data);
 		packed->data = malloc(bound);
@@ -119,7 +122,6 @@ static int pack(z_stream *z, const struct kmes_block *block, struct kmes_block *
 		if (!packed->data)
 			return -ENOMEM;
 	}
-	deflateReset(z);
 	z->next_in = block->data;
 	z->avail_in = (uInt)block->used;
 	z->next_out = packed->data;
