@@ -132,14 +132,21 @@ static int pack(z_stream *z, const struct kmes_block *block, struct kmes_block *
 	return 0;
 }
 
-/* The ready block whose turn comes first; NULL: none. */
+/* Whether a block that could not be written yet is better left to grow by small pieces. */
+static bool may_grow(const struct kmes_block_sink *s, const struct job *job)
+{
+	return s->writing && job == s->last && job->block.used < KMES_BLOCK_SIZE &&
+	       !s->closing;
+}
+
+/* The block to be compressed whose turn comes first; NULL: none. */
 static struct job *find_ready(struct kmes_block_sink *s)
 {
 	struct job *first = NULL;
 	unsigned int i;
 
 	for (i = 0; i < JOBS_MAX; i++)
-		if (s->jobs[i].state == JOB_READY &&
+		if (s->jobs[i].state == JOB_READY && !may_grow(s, &s->jobs[i]) &&
 		    (!first || s->jobs[i].turn < first->turn))
 			first = &s->jobs[i];
 	return first;

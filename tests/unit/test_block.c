@@ -121,7 +121,7 @@ struct giver {
 	atomic_uint given, asked; /* blocks; how often since then whether to stop */
 };
 
-enum { HUGE = 5 << 20, HUGE_BLOCKS = 20 };
+enum { HUGE = 5 << 20, HUGE_BLOCKS = 8 };
 
 /* Asked while the pipe takes nothing; never to stop. */
 static bool count_asked(void *arg)
