@@ -73,6 +73,12 @@ assert_sum() { assert_equal "${lines[-1]}" "$1"; }
 	wait_until 5 process_is_gone "$(cat pid)"
 }
 
+@test "run heeds signals for its programs, whoever ignored them before" {
+	program 'echo 1..1; grep -Eq "^SigIgn:.*[0-389ab]..[08]$" /proc/self/status && echo ok 1 - a'
+	run env --ignore-signal=HUP,INT,QUIT,TERM "$KMES_TOP/tests/run" "$KMES_TMP/program"
+	assert_sum '1 passed, 0 failed, 0 skipped'
+}
+
 @test "run understands cmocka's skips and several groups in one program" {
 	program 'echo 1..1; echo ok 1 - a; echo 1..1; echo "# no fuel"; echo "not ok 1 # SKIP b"'
 	assert_status 0
