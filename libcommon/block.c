@@ -24,8 +24,9 @@ enum job_state {
 	JOB_FREE,
 	JOB_FILLING,
 	JOB_READY, /* to be compressed */
-	JOB_TAKEN, /* by a thread that compresses or writes it */
+	JOB_TAKEN, /* by a thread that compresses it */
 	JOB_DUE,   /* to be written */
+	JOB_GOING, /* being written */
 };
 
 struct job {
@@ -51,8 +52,7 @@ struct kmes_block_sink {
 	bool closing;
 	int error;
 	uint64_t bytes, safe_events;
-	uint64_t on_its_way;  /* bytes handed over, not yet written */
-	uint64_t packed_from; /* of those that are */
+	uint64_t on_its_way; /* bytes handed over, not yet written */
 
 	pthread_t threads[THREADS_MAX];
 	unsigned int thread_count;
@@ -178,7 +178,7 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 	int r = job->error ? job->error : s->error;
 	size_t done = 0;
 
-	job->state = JOB_TAKEN;
+	job->state = JOB_GOING;
 	if (r == 0) {
 		pthread_mutex_unlock(&s->lock);
 		r = kmes_store_write(&s->store, from->data, from->used, &done);
@@ -186,7 +186,6 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 	}
 	note_written(s, r, done, r ? count_safe(s, job, done) : job->block.events);
 	s->on_its_way -= job->block.used;
-	s->packed_from += job->block.used;
 	s->write_turn++;
 	release(job);
 	pthread_cond_broadcast(&s->changed);
@@ -244,6 +243,7 @@ static void *pack_main(void *arg)
 		job->error = usable ? pack(&z, &job->block, &job->packed) : -ENOMEM;
 		pthread_mutex_lock(&s->lock);
 		job->state = JOB_DUE;
+		pthread_cond_broadcast(&s->changed);
 		write_due(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -398,13 +398,32 @@ int kmes_block_error(struct kmes_block_sink *s)
 	return r;
 }
 
-/* What the file will have when all is written, guessed high by what packing made so far. */
-static uint64_t guess_bytes(const struct kmes_block_sink *s)
+/* Bytes that a block may make in the file, packed: none if nobody gets to it yet. */
+static uint64_t bytes_to_come(const struct kmes_block_sink *s, const struct job *job)
 {
-	double ratio = s->packed_from ? 1.1 * (double)s->bytes / (double)s->packed_from
-				      : 1;
+	switch (job->state) {
+	case JOB_DUE:
+	case JOB_GOING:
+		return job->packed.used;
+	case JOB_READY:
+		return may_grow(s, job) ? 0 : job->block.used;
+	case JOB_TAKEN: /* noise is not packed to less */
+		return job->block.used;
+	default:
+		return 0;
+	}
+}
 
-	return s->bytes + (uint64_t)((double)s->on_its_way * ratio);
+static bool can_reach(const struct kmes_block_sink *s, uint64_t size)
+{
+	uint64_t bytes = s->bytes;
+	unsigned int i;
+
+	if (bytes + s->on_its_way < size)
+		return false;
+	for (i = 0; i < JOBS_MAX; i++)
+		bytes += bytes_to_come(s, &s->jobs[i]);
+	return bytes >= size;
 }
 
 bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
@@ -412,7 +431,7 @@ bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
 	bool has_grown;
 
 	pthread_mutex_lock(&s->lock);
-	while (s->bytes < size && s->on_its_way && guess_bytes(s) >= size)
+	while (s->bytes < size && can_reach(s, size))
 		pthread_cond_wait(&s->changed, &s->lock);
 	has_grown = s->bytes >= size;
 	pthread_mutex_unlock(&s->lock);

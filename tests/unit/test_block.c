@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Blocks on their way out: how many bytes may wait, whatever the pieces they come in. */
+/* Blocks on their way out: how many bytes may wait, whatever they come in and hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "block.h"
@@ -168,11 +169,48 @@ static void block_huge_ones_share_what_may_wait(void **state)
 	}
 }
 
+static void put_block(struct kmes_block_sink *sink, bool is_noise)
+{
+	struct kmes_block *block = kmes_block_get(sink, KMES_BLOCK_SIZE);
+
+	assert_non_null(block);
+	for (; block->used < KMES_BLOCK_SIZE; block->used++)
+		block->data[block->used] = is_noise ? byte_at(block->used) : 0;
+	block->events++;
+	assert_int_equal(kmes_block_put(sink), 0);
+}
+
+/* What packing made of earlier blocks says nothing about the next. */
+static void block_size_is_waited_for_when_zeros_turn_to_noise(void **state)
+{
+	const struct kmes_capture_options options = { .gzip_level = 1 };
+	const uint64_t size = 1 << 20;
+	struct kmes_block_sink *sink;
+	int fd = memfd_create("blocks", MFD_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(kmes_block_sink_new(&sink, dup(fd), &options), 0);
+	alarm(60);
+	for (int i = 0; i < 200; i++)
+		put_block(sink, false);
+	while (kmes_block_safe_events(sink) < 200)
+		usleep(1000);
+	assert_false(kmes_block_has_grown_to(sink, size));
+	while (!kmes_block_has_grown_to(sink, size))
+		put_block(sink, true);
+	alarm(0);
+	assert_int_equal(kmes_block_sink_close(sink, NULL), 0);
+	assert_in_range(lseek(fd, 0, SEEK_END), size, size + 2 * KMES_BLOCK_SIZE);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(block_small_pieces_share_what_may_wait),
 		cmocka_unit_test(block_huge_ones_share_what_may_wait),
+		cmocka_unit_test(block_size_is_waited_for_when_zeros_turn_to_noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
