@@ -2,6 +2,8 @@
 /* capture_read.c - takes a capture apart, whole events up to where it is damaged or cut. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,8 +30,9 @@ struct kmes_capture_reader {
 	bool has_searched; /* through what stands behind the last member */
 	int search_end;	   /* what it comes to if there is no such place */
 	struct kmes_capture_info info;
-	uint64_t events; /* since that header */
-	uint64_t at;	 /* place of buf[off] among the bytes read */
+	uint64_t events;       /* since that header */
+	uint64_t sound_events; /* of these, before the member being read */
+	uint64_t at;	       /* place of buf[off] among the bytes read */
 	uint8_t *buf;
 	size_t room, off, len;
 	struct kmes_event event;
@@ -121,6 +124,20 @@ static bool is_record_start(void *arg, const uint8_t *bytes, size_t len)
 	       kmes_event_parse(&e, bytes, len, EVENT_MAX) >= 0;
 }
 
+static void append_error(struct kmes_capture_reader *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Goes on with the sentence in err. */
+static void append_error(struct kmes_capture_reader *r, const char *format, ...)
+{
+	size_t len = strlen(r->err.text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(r->err.text + len, sizeof(r->err.text) - len, format, args);
+	va_end(args);
+}
+
 /*
  * Looks for the next sound member behind damage, of which err has told. What stands half
  * in the buffer is given up. 1, or the end of it all, or -errno.
@@ -135,8 +152,7 @@ static int resume(struct kmes_capture_reader *r)
 	if (rc < 0)
 		return rc;
 	pass(r, r->len - r->off);
-	strncat(r->err.text, "; goes on with the next sound member",
-		sizeof(r->err.text) - strlen(r->err.text) - 1);
+	append_error(r, "; goes on with the next sound member");
 	r->has_note = true;
 	r->is_damaged = true;
 	return 1;
@@ -165,10 +181,19 @@ static int make_room(struct kmes_capture_reader *r)
 	return 0;
 }
 
+/* Noise, above all, is unpacked whatever became of it, up to its checksum. */
+static void say_unsure(struct kmes_capture_reader *r)
+{
+	if (kmes_inflate_unchecked(r->in) && r->events > r->sound_events)
+		append_error(r, "; the %llu events before it may be wrong",
+			     (unsigned long long)(r->events - r->sound_events));
+}
+
 static int begin_search(struct kmes_capture_reader *r, int end, const char *what)
 {
 	r->search_end = kmes_error_set(&r->err, end, "%s after byte %llu", what,
 				       (unsigned long long)(r->at + r->len));
+	say_unsure(r);
 	return r->follow ? end : resume(r);
 }
 
@@ -196,6 +221,9 @@ static int fill(struct kmes_capture_reader *r)
 				      strerror((int)-n));
 	r->has_searched = false;
 	r->len += (size_t)n;
+	/* All whole events up to here were handed out; with these bytes a member begins. */
+	if (n > 0 && kmes_inflate_unchecked(r->in) == (uint64_t)n)
+		r->sound_events = r->events;
 	return n > 0;
 }
 
@@ -225,6 +253,7 @@ static int take_header(struct kmes_capture_reader *r)
 	r->has_ended = false;
 	r->is_damaged = false;
 	r->events = 0;
+	r->sound_events = 0;
 	pass(r, KMES_CAPTURE_HEADER_SIZE);
 	return 0;
 }
@@ -297,6 +326,7 @@ static int reject_record(struct kmes_capture_reader *r)
 
 	r->search_end = kmes_error_set(&r->err, -EBADMSG, "not an event at byte %llu",
 				       (unsigned long long)r->at);
+	say_unsure(r);
 	if (r->follow || !kmes_inflate_is_packed(r->in))
 		return -EBADMSG;
 	rc = resume(r);

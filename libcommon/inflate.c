@@ -216,6 +216,11 @@ int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 	return -EINTR;
 }
 
+uint64_t kmes_inflate_unchecked(const struct kmes_inflate *in)
+{
+	return in->mode == MODE_MEMBER ? in->z.total_out : 0;
+}
+
 bool kmes_inflate_is_packed(const struct kmes_inflate *in)
 {
 	return in->mode != MODE_START && in->mode != MODE_PLAIN;

@@ -16,7 +16,8 @@ void kmes_inflate_free(struct kmes_inflate *in);
 /*
  * Reads up to `size` bytes: how many, 0 at the end of the file so far, -EAGAIN when a pipe
  * holds nothing now, -EINTR when the caller should look around before the next call,
- * -EBADMSG for damaged compression behind all bytes that were sound, or what read(2) said.
+ * -EBADMSG for damaged compression behind all bytes that could be unpacked, or what read(2)
+ * said.
  */
 int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size);
 
@@ -40,6 +41,12 @@ bool kmes_inflate_has_shrunk(const struct kmes_inflate *in);
 int kmes_inflate_resume(struct kmes_inflate *in,
 			bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
 			void *arg);
+
+/*
+ * The bytes handed out last whose member has not come to its end, where its checksum is:
+ * damage may have changed them. All before them are sound.
+ */
+uint64_t kmes_inflate_unchecked(const struct kmes_inflate *in);
 
 bool kmes_inflate_is_packed(const struct kmes_inflate *in);
 

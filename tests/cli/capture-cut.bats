@@ -207,11 +207,11 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 @test "capture cut: damage in a member comes behind the events that stand before it" {
 	prepare_small
 	gzip -9nc all >one.gz
-	# A wrong checksum: every byte of the data was sound.
+	# A wrong checksum: every byte of the data was sound, but who knows?
 	{ head -c -8 one.gz; printf 'XXXX'; tail -c 4 one.gz; } >odd
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(cat want)"
-	assert_match "$stderr" '^kmes-dump: odd: damaged gzip data after byte [0-9]+$'
+	assert_match "$stderr" '^kmes-dump: odd: damaged gzip data after byte [0-9]+; the 6 events before it may be wrong$'
 	# The first of three members is whole.
 	size=$(head -c 300 all | gzip -9n | wc -c)
 	{ head -c "$size" all.gz; head -c 10 <(tail -c +$((size + 1)) all.gz); head -c 40 /dev/zero; } >odd
@@ -237,7 +237,7 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	((missing > 0 && missing < 2500)) || { echo "$missing are missing"; return 1; }
 	assert_equal "$(head -n 1 got) $(tail -n 1 got)" "$(head -n 1 want) $(tail -n 1 want)"
 	assert_equal "${#stderr_lines[@]}" 2
-	assert_match "${stderr_lines[0]}" '^kmes-dump: odd.gz: .* after byte [0-9]+; goes on with the next sound member$|^kmes-dump: odd.gz: not an event at byte [0-9]+; goes on with the next sound member$'
+	assert_match "${stderr_lines[0]}" '^kmes-dump: odd.gz: .* byte [0-9]+(; the [0-9]+ events before it may be wrong)?; goes on with the next sound member$'
 	assert_match "${stderr_lines[1]}" '^kmes-dump: odd.gz: [0-9]+ of 20000 events are missing$'
 	run -1 --separate-stderr kmes-stat -j -r odd.gz
 	assert_equal "$(jq .truncated <<<"$output")" true

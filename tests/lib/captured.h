@@ -10,7 +10,7 @@
 extern const struct kmes_capture_info captured_info;
 extern const struct kmes_capture_options captured_plain, captured_packed;
 
-/* Adds event `seq` with a payload of `len` bytes, each its sequence's low byte. */
+/* Adds event `seq` with a payload of `len` bytes: a run of one byte, or noise. */
 void captured_add(struct kmes_capture_writer *w, uint64_t seq, uint32_t len);
 
 /* Whether the item is that event. */

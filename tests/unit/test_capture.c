@@ -268,10 +268,23 @@ static size_t capture_in_members(uint8_t *buf, size_t size, size_t *ends)
 	return len;
 }
 
+/* How many events a message says may be wrong. */
+static unsigned int unsure_in(const char *message)
+{
+	const char *at = strstr(message, "; the ");
+	unsigned int count = 0;
+
+	if (at)
+		assert_int_equal(
+			sscanf(at, "; the %u events before it may be wrong", &count), 1);
+	return count;
+}
+
 /* Reads to the end: how it ended, which events came, and how many notes. */
 static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, size_t size)
 {
 	struct kmes_capture_reader *r = open_at(fd, 0, false);
+	unsigned int wrong = 0, unsure = 0;
 	struct kmes_item item;
 	int rc;
 
@@ -283,16 +296,22 @@ static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, siz
 		if (rc && item.kind == KMES_ITEM_NOTE) {
 			(*notes)++;
 			snprintf(note, size, "%s", item.note);
+			unsure += unsure_in(note);
 			continue;
 		}
 		seq = rc && item.kind == KMES_ITEM_EVENT ? item.event->seq : 0;
 		if (seq < 1 || seq > MEMBERS * EACH ||
-		    !captured_is(&item, seq, 30 + (uint32_t)seq % 7 * 11))
+		    !captured_is(&item, seq, 30 + (uint32_t)seq % 7 * 11)) {
+			wrong += rc && item.kind == KMES_ITEM_EVENT;
 			continue;
+		}
 		assert_false(came[seq]); /* none twice */
 		came[seq] = true;
 	}
+	unsure += unsure_in(kmes_capture_error(r));
 	kmes_capture_close(r);
+	/* What damage made of events is told. */
+	assert_true(wrong <= unsure && unsure <= MEMBERS * EACH);
 	return rc;
 }
 
