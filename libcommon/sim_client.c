@@ -20,6 +20,9 @@
 /* How often a request that waits looks at the time. */
 #define LOOK_MS 500
 
+/* No errno of the kernel is larger. */
+#define ERRNO_MAX 4095
+
 int kmes_sim_address(struct sockaddr_un *address, const char *path)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -121,6 +124,18 @@ static void take_fds(struct msghdr *msg, int fds[SIM_FDS])
 			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 }
 
+/*
+ * The answer is not there yet, as errno tells, or was one to something else: 0 to go on
+ * waiting, or the error to give up with.
+ */
+static int not_yet(const struct kmes_sim_client *client,
+		   const struct kmes_sim_exchange *ex, uint64_t *deadline_ms)
+{
+	int patience_ms = ex->request.op == SIM_SET_CAPACITY ? REPLACE_MS : ANSWER_MS;
+
+	return is_to_stop(client, ex) ? -EINTR : try_again(deadline_ms, patience_ms);
+}
+
 /* One message, into ex->reply and ex->fds. */
 static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 		       uint64_t *deadline_ms)
@@ -136,12 +151,10 @@ static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exc
 		.msg_control = control.buf,
 		.msg_controllen = sizeof(control.buf),
 	};
-	int patience_ms = ex->request.op == SIM_SET_CAPACITY ? REPLACE_MS : ANSWER_MS;
 	ssize_t n;
 
 	while ((n = recvmsg(client->fd, &msg, MSG_CMSG_CLOEXEC)) < 0) {
-		int r = is_to_stop(client, ex) ? -EINTR
-					       : try_again(deadline_ms, patience_ms);
+		int r = not_yet(client, ex, deadline_ms);
 
 		if (r)
 			return r;
@@ -155,9 +168,23 @@ static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exc
 	return msg.msg_flags & MSG_CTRUNC ? -EMFILE : 0;
 }
 
+/* An error is 0 or -errno; without one an emit has written everything, else less. */
+static bool is_sound(const struct kmes_sim_exchange *ex)
+{
+	const struct sim_reply *reply = &ex->reply;
+	uint32_t asked = ex->request.count;
+
+	if (reply->error > 0 || reply->error < -ERRNO_MAX)
+		return false;
+	if (ex->request.op != SIM_EMIT)
+		return true;
+	return reply->error && asked ? reply->count < asked : reply->count == asked;
+}
+
 /*
  * Sends the request and waits for its reply; 0 or -errno of the way there and back. A
- * reply to an earlier request, which had timed out, is thrown away.
+ * reply to an earlier request, which had timed out, is thrown away; whoever sends nothing
+ * but those does not answer.
  */
 int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex)
 {
@@ -169,9 +196,15 @@ int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *
 	r = send_request(client, ex);
 	while (r == 0) {
 		r = receive_one(client, ex, &deadline_ms);
-		if (r == 0 && (ex->reply.id == ex->request.id || !ex->reply.id))
-			return 0;
+		if (r == 0 && (ex->reply.id == ex->request.id || !ex->reply.id)) {
+			if (is_sound(ex))
+				return 0;
+			r = -EPROTO;
+		}
 		kmes_sim_close_fds(ex->fds);
+		errno = EAGAIN;
+		if (r == 0)
+			r = not_yet(client, ex, &deadline_ms);
 	}
 	return r;
 }

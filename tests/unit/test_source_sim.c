@@ -268,23 +268,75 @@ static void source_sim_late_reply_is_thrown_away(void **state)
 	stop();
 }
 
-static bool too_many_emitted(struct server *s, const struct sim_request *request,
-			     struct sim_reply *reply)
+static bool late_replies_alone(struct server *s, const struct sim_request *request,
+			       struct sim_reply *reply)
+{
+	if (request->op == SIM_HELLO)
+		return true;
+	reply->id--;
+	/* Until the client has had enough. */
+	while (send(s->client, reply, sizeof(*reply), MSG_NOSIGNAL) > 0)
+		;
+	return false;
+}
+
+/* Also of an emit, which no stop breaks off. */
+static void source_sim_late_replies_alone_are_no_answer(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+	volatile sig_atomic_t stopped = 0;
+	struct kmes_counters counters;
+
+	(void)state;
+	assert_int_equal(start(late_replies_alone), 0);
+	kmes_source_set_stop(src, &stopped);
+	assert_int_equal(kmes_source_emit(src, -1, &r), -ETIMEDOUT);
+	stopped = 1;
+	assert_int_equal(kmes_source_counters(src, 0, &counters), -EINTR);
+	stop();
+}
+
+static int32_t error_told;
+static uint32_t count_told;
+
+static bool as_told(struct server *s, const struct sim_request *request,
+		    struct sim_reply *reply)
 {
 	(void)s;
-	reply->count = request->count + 1;
+	if (request->op == SIM_HELLO)
+		return true;
+	reply->error = error_told;
+	reply->count = count_told;
 	return true;
 }
 
-static void source_sim_impossible_count_is_refused(void **state)
+/* Who believed it would go on for ever, or behind the end of the batch. */
+static void source_sim_impossible_answers_are_refused(void **state)
 {
-	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+	static const struct {
+		int32_t error;
+		uint32_t count;
+	} answers[] = {
+		{ 5, 0 }, { INT32_MIN, 0 }, { 0, 0 },	  { 0, 1 },
+		{ 0, 3 }, { -EINVAL, 2 },   { -4096, 0 }, { -EAGAIN, UINT32_MAX }
+	};
+	const struct kmes_record r[2] = { { "t", "\xc0", 1, 1 }, { "t", "\xc0", 1, 1 } };
 	uint32_t emitted;
+	size_t i;
 
 	(void)state;
-	assert_int_equal(start(too_many_emitted), 0);
-	assert_int_equal(kmes_source_emit_batch(src, -1, &r, 1, &emitted), -EPROTO);
-	assert_int_equal(emitted, 0);
+	assert_int_equal(start(as_told), 0);
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		error_told = answers[i].error;
+		count_told = answers[i].count;
+		assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted),
+				 -EPROTO);
+		assert_int_equal(emitted, 0);
+	}
+	error_told = -EINVAL;
+	count_told = 1;
+	assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted), -EINVAL);
+	assert_int_equal(emitted, 1);
 	stop();
 }
 
@@ -551,7 +603,8 @@ int main(void)
 		cmocka_unit_test(source_sim_open_of_a_full_simulator_says_so),
 		cmocka_unit_test(source_sim_requests_after_the_end_say_so),
 		cmocka_unit_test(source_sim_late_reply_is_thrown_away),
-		cmocka_unit_test(source_sim_impossible_count_is_refused),
+		cmocka_unit_test(source_sim_late_replies_alone_are_no_answer),
+		cmocka_unit_test(source_sim_impossible_answers_are_refused),
 		cmocka_unit_test(source_sim_emit_sends_table_and_bytes),
 		cmocka_unit_test(source_sim_emit_reads_no_bytes_of_an_impossible_event),
 		cmocka_unit_test(source_sim_large_emit_goes_by_a_file),
