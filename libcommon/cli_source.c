@@ -57,14 +57,23 @@ void cli_source_close(struct kmes_source *src)
 	kmes_source_close(src);
 }
 
+void cli_source_die_if_stopped(struct kmes_source *src)
+{
+	if (!cli_stop_signal())
+		return;
+	cli_source_close(src);
+	cli_die_by_signal(cli_stop_signal());
+}
+
 struct kmes_source *cli_source_open(const struct cli *cli)
 {
 	const char *name = cli_source_name(cli);
 	struct kmes_source *src = NULL;
 	struct kmes_error err = { "" };
-	int result = kmes_source_open(&src, name, &err);
+	int result = kmes_source_open(&src, name, cli_stop_flag(), &err);
 
 	if (result < 0) {
+		cli_source_die_if_stopped(NULL);
 		if (*err.text)
 			cli_error("%s", err.text);
 		else
@@ -74,16 +83,7 @@ struct kmes_source *cli_source_open(const struct cli *cli)
 	}
 	if (!strcmp(name, "auto") && !strcmp(kmes_source_name(src), "sim"))
 		cli_warn("no KMES in this kernel: using the simulator's rings (-S sim)");
-	kmes_source_set_stop(src, cli_stop_flag());
 	left_open = src;
 	atexit(close_left);
 	return src;
-}
-
-void cli_source_die_if_stopped(struct kmes_source *src)
-{
-	if (!cli_stop_signal())
-		return;
-	cli_source_close(src);
-	cli_die_by_signal(cli_stop_signal());
 }

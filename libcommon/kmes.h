@@ -97,8 +97,13 @@ struct kmes_source;
 /*
  * Opens a source: "auto", "native", "dev[:PATH]", "sim[:SOCKET]", "tracefs[:EVENTS]".
  * "auto" tries native, dev and sim and goes on only past one that does not exist.
+ *
+ * Once `*stop` (NULL: never) is not 0, as set by a signal handler, whatever waits for an
+ * answer of the source, this call too, gives up with -EINTR within half a second; emission
+ * alone is finished. The flag outlives the source.
  */
-int kmes_source_open(struct kmes_source **out, const char *name, struct kmes_error *err);
+int kmes_source_open(struct kmes_source **out, const char *name,
+		     const volatile sig_atomic_t *stop, struct kmes_error *err);
 void kmes_source_close(struct kmes_source *src);
 
 /* "native", "dev", "sim" or "tracefs". */
@@ -118,13 +123,6 @@ int kmes_source_slots(struct kmes_source *src, struct kmes_error *err);
  * at, or -1.
  */
 int kmes_source_fd(const struct kmes_source *src);
-
-/*
- * Once `*stop` is not 0, as set by a signal handler, whatever waits for an answer of the
- * source gives up with -EINTR within half a second; emission alone is finished. The flag
- * outlives the source.
- */
-void kmes_source_set_stop(struct kmes_source *src, const volatile sig_atomic_t *stop);
 
 /* 1: alive, 0: the source ended; what its rings hold can still be read. */
 int kmes_source_alive(struct kmes_source *src);

@@ -285,7 +285,8 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 			return kmes_error_set(err, -EPROTO,
 					      "%s is not a simulator's socket", path);
 		}
-		r = try_again(&deadline_ms, ANSWER_MS);
+		r = client->stop && *client->stop ? -EINTR
+						  : try_again(&deadline_ms, ANSWER_MS);
 		if (r)
 			return kmes_error_set(err, r, "%s: cannot connect: %s", path,
 					      kmes_sim_reason(r));
@@ -315,12 +316,13 @@ static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
 }
 
 int kmes_sim_connect(struct kmes_sim_client *client, const char *path,
-		     struct kmes_error *err)
+		     const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	int r;
 
 	memset(client, 0, sizeof(*client));
 	client->fd = -1;
+	client->stop = stop;
 	r = kmes_sim_address(&client->address, path);
 	if (r < 0)
 		return kmes_error_set(err, r, "'%s' cannot be a socket's name: %s",

@@ -27,9 +27,12 @@ struct kmes_sim_exchange {
 	int fds[SIM_FDS]; /* the caller's to close; -1: none came */
 };
 
-/* Connects to `path`, NULL for the usual place, and says hello. -ENOENT: nobody there. */
+/*
+ * Connects to `path`, NULL for the usual place, and says hello. -ENOENT: nobody there.
+ * `stop`: see struct kmes_sim_client.
+ */
 int kmes_sim_connect(struct kmes_sim_client *client, const char *path,
-		     struct kmes_error *err);
+		     const volatile sig_atomic_t *stop, struct kmes_error *err);
 void kmes_sim_disconnect(struct kmes_sim_client *client);
 
 /*

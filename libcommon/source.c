@@ -24,7 +24,8 @@ static bool is_absent(int error)
 	return error == -ENOSYS || error == -ENOENT;
 }
 
-static int open_auto(struct kmes_source **out, struct kmes_error *err)
+static int open_auto(struct kmes_source **out, const volatile sig_atomic_t *stop,
+		     struct kmes_error *err)
 {
 	struct kmes_error why[AUTO_KINDS];
 	unsigned int i;
@@ -33,7 +34,7 @@ static int open_auto(struct kmes_source **out, struct kmes_error *err)
 		int r;
 
 		why[i].text[0] = '\0';
-		r = kinds[i]->open(out, NULL, &why[i]);
+		r = kinds[i]->open(out, NULL, stop, &why[i]);
 		if (r == 0)
 			return 0;
 		if (!is_absent(r)) {
@@ -61,7 +62,8 @@ static const struct kmes_source_ops *find_kind(const char *name, const char **ar
 	return NULL;
 }
 
-int kmes_source_open(struct kmes_source **out, const char *name, struct kmes_error *err)
+int kmes_source_open(struct kmes_source **out, const char *name,
+		     const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	const struct kmes_source_ops *kind;
 	const char *arg;
@@ -73,10 +75,10 @@ int kmes_source_open(struct kmes_source **out, const char *name, struct kmes_err
 				      "rings have pages of %d bytes, this machine of %ld",
 				      KMES_PAGE_SIZE, sysconf(_SC_PAGESIZE));
 	if (!strcmp(name, "auto"))
-		return open_auto(out, err);
+		return open_auto(out, stop, err);
 	kind = find_kind(name, &arg);
 	if (kind)
-		return kind->open(out, arg, err);
+		return kind->open(out, arg, stop, err);
 	if (!strncmp(name, "tracefs", strcspn(name, ":")))
 		return kmes_error_set(err, -EOPNOTSUPP,
 				      "tracefs: built without libtraceevent");
@@ -126,11 +128,6 @@ const char *kmes_source_attach_hint(const struct kmes_source *src)
 int kmes_source_fd(const struct kmes_source *src)
 {
 	return src->fd;
-}
-
-void kmes_source_set_stop(struct kmes_source *src, const volatile sig_atomic_t *stop)
-{
-	src->stop = stop;
 }
 
 int kmes_source_alive(struct kmes_source *src)

@@ -19,9 +19,10 @@ struct kmes_source_ops {
 	/*
 	 * `arg` is the text after the colon, or NULL. -ENOENT or -ENOSYS when this kind of
 	 * source does not exist on the machine, so that "auto" goes on; everything else is
-	 * a refusal.
+	 * a refusal. `stop` is what kmes_source_open was given.
 	 */
-	int (*open)(struct kmes_source **out, const char *arg, struct kmes_error *err);
+	int (*open)(struct kmes_source **out, const char *arg,
+		    const volatile sig_atomic_t *stop, struct kmes_error *err);
 	void (*close)(struct kmes_source *src);
 
 	int (*slots)(struct kmes_source *src);
@@ -57,8 +58,7 @@ struct kmes_source_ops {
 struct kmes_source {
 	const struct kmes_source_ops *ops;
 	uint8_t stream_id[16];
-	int fd;				   /* see kmes_source_fd; -1 */
-	const volatile sig_atomic_t *stop; /* see kmes_source_set_stop; NULL: none */
+	int fd; /* see kmes_source_fd; -1 */
 };
 
 extern const struct kmes_source_ops kmes_source_native;

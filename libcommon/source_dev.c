@@ -23,12 +23,14 @@ static struct dev_source *dev_of(struct kmes_source *src)
 	return (struct dev_source *)src;
 }
 
-static int dev_open(struct kmes_source **out, const char *arg, struct kmes_error *err)
+static int dev_open(struct kmes_source **out, const char *arg,
+		    const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	const char *path = arg ? arg : "/dev/kmes";
 	struct dev_source *d;
 	int r, fd = open(path, O_RDWR | O_CLOEXEC);
 
+	(void)stop;
 	if (fd < 0) {
 		r = -errno;
 		return kmes_error_set(err, r, "%s: %s%s", path, strerror(-r),

@@ -19,12 +19,14 @@ static long native_attach_call(uint32_t cpu, uint64_t *value)
 	return r < 0 ? -errno : r;
 }
 
-static int native_open(struct kmes_source **out, const char *arg, struct kmes_error *err)
+static int native_open(struct kmes_source **out, const char *arg,
+		       const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	struct native_source *n;
 	uint64_t slots;
 	long r;
 
+	(void)stop;
 	if (arg)
 		return kmes_error_set(err, -EINVAL, "native: takes no argument");
 	r = native_attach_call(KMES_ATTACH_QUERY_SLOTS, &slots);

@@ -23,10 +23,7 @@ struct sim_source {
 
 static struct kmes_sim_client *to_client(struct kmes_source *src)
 {
-	struct kmes_sim_client *client = &((struct sim_source *)src)->client;
-
-	client->stop = src->stop;
-	return client;
+	return &((struct sim_source *)src)->client;
 }
 
 static void sim_close(struct kmes_source *src)
@@ -35,14 +32,15 @@ static void sim_close(struct kmes_source *src)
 	free(src);
 }
 
-static int sim_open(struct kmes_source **out, const char *arg, struct kmes_error *err)
+static int sim_open(struct kmes_source **out, const char *arg,
+		    const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	struct sim_source *sim = calloc(1, sizeof(*sim));
 	int r;
 
 	if (!sim)
 		return kmes_error_set(err, -ENOMEM, "sim: out of memory");
-	r = kmes_sim_connect(&sim->client, arg, err);
+	r = kmes_sim_connect(&sim->client, arg, stop, err);
 	if (r < 0) {
 		free(sim);
 		return r;

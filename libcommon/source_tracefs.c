@@ -44,11 +44,13 @@ static struct trace_source *trace_of(struct kmes_source *src)
 	return (struct trace_source *)src;
 }
 
-static int trace_open(struct kmes_source **out, const char *arg, struct kmes_error *err)
+static int trace_open(struct kmes_source **out, const char *arg,
+		      const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	struct trace_source *t = calloc(1, sizeof(*t));
 	int i, r;
 
+	(void)stop;
 	if (!t)
 		return -ENOMEM;
 	t->base.ops = &kmes_source_tracefs;

@@ -92,7 +92,7 @@ int sim_poke(const char *socket, const char *action)
 
 	if (parse(&poke, action) < 0)
 		cli_usage_error("--test: no such action", action);
-	if (kmes_sim_connect(&client, socket, &err) < 0) {
+	if (kmes_sim_connect(&client, socket, NULL, &err) < 0) {
 		cli_error("%s", err.text);
 		return CLI_FAILED;
 	}

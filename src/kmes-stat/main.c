@@ -163,9 +163,8 @@ static int follow_source(void *arg, struct kmes_error *err)
 
 	if (kmes_source_alive(subject->src))
 		return 1;
-	if (kmes_source_open(&next, cli_source_name(cli), NULL) < 0)
+	if (kmes_source_open(&next, cli_source_name(cli), cli_stop_flag(), NULL) < 0)
 		return 0;
-	kmes_source_set_stop(next, cli_stop_flag());
 	r = stat_sampler_reopen(&subject->s, next, cpus, err);
 	cli_source_close(subject->src);
 	subject->src = next;

@@ -143,7 +143,7 @@ static uint64_t emit(double duration, uint64_t count)
 	uint64_t total = 0;
 	uint32_t i, emitted;
 
-	if (kmes_source_open(&src, source, &err))
+	if (kmes_source_open(&src, source, NULL, &err))
 		die(err.text);
 	while (count ? total < count : now() - begin < duration) {
 		if (!count)

@@ -101,7 +101,7 @@ static void fill(void)
 	for (i = 0; i < KMES_BATCH_MAX; i++)
 		records[i] = (struct kmes_record){ type, payload, sizeof(payload) - 1,
 						   sizeof(type) - 1 };
-	if (kmes_source_open(&src, source, &err)) {
+	if (kmes_source_open(&src, source, NULL, &err)) {
 		fprintf(stderr, "bench_dump: %s\n", err.text);
 		exit(1);
 	}

@@ -133,7 +133,7 @@ static void bench_socket(const char *name)
 	struct kmes_error err;
 	int tries = 500;
 
-	while (kmes_source_open(&src, name, &err) < 0 && --tries)
+	while (kmes_source_open(&src, name, NULL, &err) < 0 && --tries)
 		usleep(10000);
 	if (!src) {
 		fprintf(stderr, "bench_sim: %s\n", err.text);

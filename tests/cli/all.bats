@@ -185,6 +185,25 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
+@test "all: a signal ends it while a simulator stalls that has not even said hello" {
+	local tool
+
+	simulator_only "needs the simulator"
+	rings_start --slots=1
+	kill -STOP "$SIM_PID"
+	for tool in "kmes-stat" "kmes-stat 1" "kmes-dump" "kmes-dump -s" "kmes-wait" "kmes-resize" "kmes-emit -t a"; do
+		# shellcheck disable=SC2086 # several arguments
+		background one $tool
+		wait_until 10 grep -qx "${tool%% *}" "/proc/$!/comm"
+		sleep 0.3
+		kill -INT $!
+		end_of $! 3
+		assert_status 130
+		[ ! -s one.err ]
+	done
+	kill -CONT "$SIM_PID"
+}
+
 @test "all: a simulator that stalls is told once, and a table waits for it once a sample" {
 
 	simulator_only "needs the simulator"

@@ -27,7 +27,7 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 			struct kmes_source *src;
 			struct kmes_error err;
 
-			if (kmes_source_open(&src, "sim:/nowhere", &err) < 0)
+			if (kmes_source_open(&src, "sim:/nowhere", NULL, &err) < 0)
 				puts(err.text);
 			return 0;
 		}

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,7 @@ struct server {
 static struct server server;
 static struct kmes_source *src;
 static struct kmes_error err;
+static volatile sig_atomic_t stopped;
 
 static void reply_with(int fd, const struct sim_reply *reply, const int *fds)
 {
@@ -106,7 +108,7 @@ static int start(bool (*answer)(struct server *, const struct sim_request *,
 	assert_int_equal(bind(server.listener, (void *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(server.listener, 1), 0);
 	assert_int_equal(pthread_create(&server.thread, NULL, serve, &server), 0);
-	return kmes_source_open(&src, server.name, &err);
+	return kmes_source_open(&src, server.name, &stopped, &err);
 }
 
 static void stop(void)
@@ -147,16 +149,17 @@ static void source_sim_open_takes_stream_id(void **state)
 static void source_sim_open_without_a_socket_is_absent(void **state)
 {
 	(void)state;
-	assert_int_equal(kmes_source_open(&src, "sim:/tmp/kmes-there-is-none/s", &err),
+	assert_int_equal(kmes_source_open(&src, "sim:/tmp/kmes-there-is-none/s", NULL,
+					  &err),
 			 -ENOENT);
 	assert_string_equal(err.text, "/tmp/kmes-there-is-none/s does not exist");
-	assert_int_equal(kmes_source_open(&src, "sim:", &err), -EINVAL);
+	assert_int_equal(kmes_source_open(&src, "sim:", NULL, &err), -EINVAL);
 	assert_int_equal(
 		kmes_source_open(
 			&src,
 			"sim:/0123456789/0123456789/0123456789/0123456789/0123456789"
 			"/0123456789/0123456789/0123456789/0123456789/0123456789",
-			&err),
+			NULL, &err),
 		-ENAMETOOLONG);
 }
 
@@ -172,13 +175,13 @@ static void source_sim_open_of_a_stale_socket_is_absent(void **state)
 	snprintf(name, sizeof(name), "sim:%s/s", dir);
 	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
 	close(fd);
-	assert_int_equal(kmes_source_open(&src, name, &err), -ENOENT);
+	assert_int_equal(kmes_source_open(&src, name, NULL, &err), -ENOENT);
 	unlink(address.sun_path);
 	/* a socket of another kind is somebody, but nobody we know */
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(kmes_source_open(&src, name, &err), -EPROTO);
+	assert_int_equal(kmes_source_open(&src, name, NULL, &err), -EPROTO);
 	close(fd);
 	unlink(address.sun_path);
 	rmdir(dir);
@@ -284,15 +287,14 @@ static bool late_replies_alone(struct server *s, const struct sim_request *reque
 static void source_sim_late_replies_alone_are_no_answer(void **state)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
-	volatile sig_atomic_t stopped = 0;
 	struct kmes_counters counters;
 
 	(void)state;
 	assert_int_equal(start(late_replies_alone), 0);
-	kmes_source_set_stop(src, &stopped);
 	assert_int_equal(kmes_source_emit(src, -1, &r), -ETIMEDOUT);
 	stopped = 1;
 	assert_int_equal(kmes_source_counters(src, 0, &counters), -EINTR);
+	stopped = 0;
 	stop();
 }
 
