@@ -2,6 +2,7 @@
 /* source_sim.c - the simulator as a source: requests over its socket, rings in memfds. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,13 +64,12 @@ static int sim_slots(struct kmes_source *src)
 	return ex.reply.capacity <= 65536 ? (int)ex.reply.capacity : -EPROTO;
 }
 
-/* 1 until the simulator has hung up; one system call. */
+/* 1 until the simulator has hung up, whatever it may have said before; one system call. */
 static int sim_alive(struct kmes_source *src)
 {
-	char byte;
-	ssize_t n = recv(src->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	struct pollfd p = { .fd = src->fd };
 
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+	return poll(&p, 1, 0) <= 0 || !(p.revents & (POLLERR | POLLHUP));
 }
 
 /* A file of the size that was promised, which nobody can shorten under us. */

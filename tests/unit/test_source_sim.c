@@ -246,6 +246,32 @@ static void source_sim_requests_after_the_end_say_so(void **state)
 	stop();
 }
 
+static bool answers_twice_and_hangs_up(struct server *s,
+				       const struct sim_request *request,
+				       struct sim_reply *reply)
+{
+	if (request->op == SIM_HELLO)
+		return true;
+	reply_with(s->client, reply, NULL);
+	reply_with(s->client, reply, NULL);
+	return false;
+}
+
+/* A reply that came late is not waited for any more, and is no sign of life. */
+static void source_sim_end_is_seen_behind_a_late_reply(void **state)
+{
+	struct kmes_counters counters;
+	int tries = 1000;
+
+	(void)state;
+	assert_int_equal(start(answers_twice_and_hangs_up), 0);
+	assert_int_equal(kmes_source_counters(src, 0, &counters), 0);
+	while (kmes_source_alive(src) && --tries)
+		usleep(10000);
+	assert_int_not_equal(tries, 0);
+	stop();
+}
+
 static bool late_reply_first(struct server *s, const struct sim_request *request,
 			     struct sim_reply *reply)
 {
@@ -604,6 +630,7 @@ int main(void)
 		cmocka_unit_test(source_sim_open_of_a_stranger_is_refused),
 		cmocka_unit_test(source_sim_open_of_a_full_simulator_says_so),
 		cmocka_unit_test(source_sim_requests_after_the_end_say_so),
+		cmocka_unit_test(source_sim_end_is_seen_behind_a_late_reply),
 		cmocka_unit_test(source_sim_late_reply_is_thrown_away),
 		cmocka_unit_test(source_sim_late_replies_alone_are_no_answer),
 		cmocka_unit_test(source_sim_impossible_answers_are_refused),
