@@ -54,14 +54,17 @@ static int add_hole(struct stat_walk *walk, uint64_t before, uint64_t count)
 }
 
 /*
- * One event of the walk. `gap`: the one before it was walked too. Types are counted once,
- * also when the event is met again in the ring that replaced its first one.
+ * One event of the walk. `gap`: the one before it was walked too, whose sequence must be
+ * the lower one. Types are counted once, also when the event is met again in the ring that
+ * replaced its first one.
  */
 static int take_event(struct stat_walk *walk, struct stat_types *types,
 		      const struct kmes_event *e, bool gap)
 {
 	int r = 0;
 
+	if (gap && e->seq <= walk->last_seq)
+		return -EBADMSG;
 	if (gap && e->seq > walk->last_seq + 1)
 		r = add_hole(walk, e->seq, e->seq - walk->last_seq - 1);
 	walk->last_seq = e->seq;
@@ -152,6 +155,12 @@ static int follow(struct stat_walk *walk, struct kmes_source *src,
 
 	if (r < 0)
 		return r;
+	if (next.generation == walk->map.generation) {
+		kmes_mapping_close(&next);
+		return kmes_error_set(err, -EPROTO,
+				      "cpu%u: tells of another ring, and there is none",
+				      walk->map.cpu);
+	}
 	/* Order D, pairs with C: loaded behind the generation, so the last one. */
 	walk_to(walk, types, kmes_load_acquire(&walk->map.view.producer->write_pos));
 	kmes_mapping_close(&walk->map);
