@@ -26,7 +26,7 @@ static const struct metric metrics[] = {
 	METRIC("emitted_bytes_total", "counter", emitted_bytes, "Bytes of all events."),
 	METRIC("overwritten_events_total", "counter", overwritten,
 	       "Events that are no longer in the ring."),
-	METRIC("dropped_events_total", "counter", dropped,
+	METRIC("dropped_events_total", "counter", dropped_total,
 	       "Sequences spent on events that were never written."),
 	METRIC("wakeups_total", "counter", wakes, "Times that consumers were woken."),
 };

@@ -91,6 +91,13 @@ int stat_sampler_reopen(struct stat_sampler *s, struct kmes_source *src,
 	return r;
 }
 
+/* What a source tells of a ring beside the ring itself. */
+struct told {
+	struct kmes_counters counters;
+	bool has_counters;
+	bool has_none; /* it has no such thing: the ring's own holes are all there is */
+};
+
 /*
  * The last sequence. The counters know of drops behind the newest event, the ring of
  * events that came after the counters were read; both only grow.
@@ -121,8 +128,10 @@ static struct stat_rate rate(struct stat_value now, struct stat_value before,
 }
 
 static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
-		     const struct kmes_counters *counters)
+		     const struct told *told)
 {
+	const struct kmes_counters *counters = told->has_counters ? &told->counters
+								  : NULL;
 	const struct kmes_ring_counts *counts = counters ? &counters->counts : NULL;
 
 	row->waiting = state->waiting;
@@ -131,7 +140,7 @@ static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
 	row->used_bytes = known_if(state->counted, state->used_bytes);
 	row->total = last_sequence(state, counters);
 	row->dropped = counts ? known(counts->dropped_events)
-			      : known_if(state->counted, state->holes);
+			      : known_if(state->counted && told->has_none, state->holes);
 	row->events = known_if(state->counted, state->events);
 	if (!state->counted && counts)
 		row->events = known(counts->emitted_events - counts->overwritten_events);
@@ -139,6 +148,7 @@ static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
 		row->events.known && row->total.known && row->dropped.known &&
 			row->total.value >= row->events.value + row->dropped.value,
 		row->total.value - row->events.value - row->dropped.value);
+	row->dropped_total = known_if(counts, counts ? counts->dropped_events : 0);
 	row->emitted_bytes = known_if(counts, counts ? counts->emitted_bytes : 0);
 	row->wakes = known_if(counts, counts ? counts->wakes : 0);
 	row->oldest_ts_ns =
@@ -160,13 +170,16 @@ static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
 	ring->write_pos = write_pos;
 }
 
-static bool ask_counters(struct stat_sampler *s, uint16_t cpu,
-			 struct kmes_counters *counters)
+static struct told ask(struct stat_sampler *s, uint16_t cpu)
 {
-	int r = s->stalled ? -ETIMEDOUT : kmes_source_counters(s->src, cpu, counters);
+	struct told told;
+	int r = s->stalled ? -ETIMEDOUT
+			   : kmes_source_counters(s->src, cpu, &told.counters);
 
 	s->stalled = r == -ETIMEDOUT || r == -EINTR;
-	return r == 0;
+	told.has_counters = r == 0;
+	told.has_none = r == -EOPNOTSUPP;
+	return told;
 }
 
 static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
@@ -174,8 +187,7 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 {
 	struct stat_row before = ring->row;
 	struct stat_ring_state state;
-	struct kmes_counters counters;
-	bool has_counters = ask_counters(s, ring->walk.map.cpu, &counters);
+	struct told told = ask(s, ring->walk.map.cpu);
 	/* A new stream was marked by stat_sampler_reopen. */
 	bool is_new_stream = before.reset && !before.total.known;
 	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
@@ -186,7 +198,11 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 	memset(&ring->row, 0, sizeof(ring->row));
 	ring->row.cpu = ring->walk.map.cpu;
 	ring->row.reset = is_new_stream || (state.replaced && before.total.known);
-	fill_row(&ring->row, &state, has_counters ? &counters : NULL);
+	fill_row(&ring->row, &state, &told);
+	/* Sequences only grow, also when nobody tells of those behind the newest event. */
+	if (!is_new_stream && before.total.known &&
+	    before.total.value > ring->row.total.value)
+		ring->row.total = before.total;
 	fill_rates(ring, &before, &state, s->interval_ns);
 	return 0;
 }
@@ -222,6 +238,7 @@ static void sum_rows(struct stat_sampler *s)
 		add(&t->total, row->total);
 		add(&t->overwritten, row->overwritten);
 		add(&t->dropped, row->dropped);
+		add(&t->dropped_total, row->dropped_total);
 		add(&t->emitted_bytes, row->emitted_bytes);
 		add(&t->wakes, row->wakes);
 		add_rate(&t->events_rate, row->events_rate);

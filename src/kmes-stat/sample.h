@@ -26,7 +26,8 @@ struct stat_row {
 	bool waiting;
 	struct stat_value generation, capacity_bytes, used_bytes;
 	struct stat_value events, total, overwritten, dropped;
-	struct stat_value emitted_bytes, wakes;
+	/* By the source's own count alone: holes leave the ring, a counter never falls. */
+	struct stat_value dropped_total, emitted_bytes, wakes;
 	struct stat_value oldest_ts_ns;
 	struct stat_rate events_rate, bytes_rate;
 };
