@@ -23,6 +23,15 @@ void beat_start(struct beat *beat, uint64_t interval_ns)
 	beat->next_ns = interval_ns > UINT64_MAX - now ? UINT64_MAX : now + interval_ns;
 }
 
+void beat_pass(struct beat *beat)
+{
+	uint64_t now = now_ns();
+
+	if (now >= beat->next_ns)
+		beat->next_ns += ((now - beat->next_ns) / beat->interval_ns + 1) *
+				 beat->interval_ns;
+}
+
 bool beat_wait(struct beat *beat, const struct cli_out *out)
 {
 	uint64_t now = now_ns();
@@ -38,7 +47,6 @@ bool beat_wait(struct beat *beat, const struct cli_out *out)
 			return false;
 		now = now_ns();
 	}
-	beat->next_ns +=
-		((now - beat->next_ns) / beat->interval_ns + 1) * beat->interval_ns;
+	beat_pass(beat);
 	return !cli_stop_signal();
 }

@@ -12,6 +12,9 @@ struct beat {
 
 void beat_start(struct beat *beat, uint64_t interval_ns);
 
+/* The next beat is one that is still to come. */
+void beat_pass(struct beat *beat);
+
 /*
  * Sleeps to the next beat; other signals than those to stop change nothing. Beats that
  * are over already are left out. False: a stop was asked for, or the reader of `out` is

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 
-#include "cli.h"
+#include "beat.h"
 
 #ifdef KMES_HAVE_NCURSES
 
 #include <curses.h>
+#include <poll.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,28 +188,47 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Keys until the next sample is due: false when it is time to leave. */
+/* A terminal that has hung up brings no key, and at once: it would be asked for ever. */
+static bool terminal_is_gone(void)
+{
+	struct pollfd ends[] = { { .fd = STDIN_FILENO }, { .fd = STDOUT_FILENO } };
+
+	return poll(ends, 2, 0) > 0 &&
+	       (ends[0].revents | ends[1].revents) & (POLLERR | POLLHUP);
+}
+
+/*
+ * Keys until the next sample is due, one of them at least where samples come faster than
+ * they are drawn: false when it is time to leave.
+ */
 static bool until(struct watch *w, uint64_t due_ns)
 {
-	while (now_ns() < due_ns) {
-		int key = getch();
+	uint64_t now = now_ns();
 
-		if (cli_stop_signal())
+	do {
+		uint64_t left_ms = now < due_ns ? (due_ns - now) / 1000000 + 1 : 0;
+		int key;
+
+		timeout(left_ms < KEY_MS ? (int)left_ms : KEY_MS);
+		key = getch();
+		if (cli_stop_signal() || terminal_is_gone())
 			return false;
-		if (key == ERR)
-			continue;
-		if (!handle_key(w, key))
+		if (key != ERR && !handle_key(w, key))
 			return false;
-		draw(w);
-	}
+		if (key != ERR)
+			draw(w);
+		now = now_ns();
+	} while (now < due_ns);
 	return true;
 }
 
 static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 		      watch_follow *follow, void *arg, struct kmes_error *err)
 {
-	uint64_t due = now_ns(), done = 0;
+	uint64_t done = 0;
+	struct beat beat;
 
+	beat_start(&beat, interval_ns);
 	for (;;) {
 		int r = stat_sampler_take(w->s, err);
 
@@ -217,9 +237,9 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 		if (r < 0)
 			return r;
 		draw(w);
-		due += interval_ns;
-		if (++done == count || !until(w, due))
+		if (++done == count || !until(w, beat.next_ns))
 			return 1;
+		beat_pass(&beat);
 		r = follow(arg, err);
 		if (r <= 0)
 			return r;
@@ -244,7 +264,6 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 	noecho();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	timeout(KEY_MS);
 	r = watch_loop(&w, interval_ns ? interval_ns : 1000000000, count, follow, arg,
 		       err);
 	endwin();

@@ -411,10 +411,10 @@ assert sorted(late)[15] < 0.05
 
 # ---- the screen ----
 
-screen_start() { # WIDTH HEIGHT
+screen_start() { # WIDTH HEIGHT [INTERVAL]
 	cat >screen.sh <<-END
 		stty sane
-		sh -c 'echo \$\$ >screen.pid; exec kmes-stat -W 0.2'
+		sh -c 'echo \$\$ >screen.pid; exec kmes-stat -W ${3:-0.2}'
 		echo "status \$?"
 		stty -a | tr ' ' '\n' | grep -c '^icanon\|^echo;\?\$'
 		sleep 60
@@ -475,6 +475,37 @@ screen_was_left() {
 		screen_was_left 0
 		screen_end
 	done
+}
+
+@test "stat: -W is left by q also when samples come faster than they are drawn" {
+	command -v tmux >/dev/null || skip "tmux is not installed"
+	rings_start --slots=1
+	screen_start 80 24 0.000000001
+	wait_until 10 screen_has 'total'
+	keys q
+	screen_was_left 0
+	screen_end
+}
+
+@test "stat: -W ends with its terminal, also where SIGHUP is ignored" {
+	simulator_only "there is no python in that machine"
+	rings_start --slots=1
+	run -0 python '
+import pty, subprocess
+ours, theirs = pty.openpty()
+tool = subprocess.Popen(["env", "--ignore-signal=HUP", "TERM=xterm", "kmes-stat", "-W"],
+                        stdin=theirs, stdout=theirs, stderr=subprocess.PIPE)
+os.close(theirs)
+shown = b""
+while b"total" not in shown:
+    shown += os.read(ours, 65536)
+os.close(ours)
+try:
+    print(tool.wait(20), tool.stderr.read())
+finally:
+    tool.kill()
+'
+	assert_output "0 b''"
 }
 
 @test "stat: -W scrolls 256 rings" {
