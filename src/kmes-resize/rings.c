@@ -86,6 +86,9 @@ static int walk_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf)
 			return -EPROTO;
 		if (span.lapped)
 			return -EAGAIN;
+		/* Events are published whole, and nothing is taken back. */
+		if (span.len < sizeof(size))
+			return -EPROTO;
 		for (; pos < end && span.len >= sizeof(size); span.len -= size) {
 			memcpy(&size, buf + span.skip, sizeof(size));
 			if (size < KMES_HEADER_SIZE || size > end - pos)
