@@ -22,13 +22,20 @@ static void on_child(int sig)
 	child_changed = 1;
 }
 
-/* Without SA_RESTART, so that the sleep ends; an ignored SIGCHLD would hide the status. */
+/*
+ * Without SA_RESTART, so that the sleep ends; an ignored SIGCHLD would hide the status, and
+ * one that is blocked would never come.
+ */
 static void catch_child(void)
 {
 	struct sigaction action = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
+	sigset_t mask;
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGCHLD, &action, &original_child);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_UNBLOCK, &mask, NULL);
 }
 
 /* In the child: becomes the command, or sends the errno up the pipe. */

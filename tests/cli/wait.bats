@@ -182,6 +182,17 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	kill "${BASH_REMATCH[1]}"
 }
 
+@test "wait: the end of COMMAND is noticed also where SIGCHLD was blocked or ignored" {
+	local how
+
+	rings_start
+	for how in --block-signal=CHLD --ignore-signal=CHLD; do
+		run --separate-stderr env "$how" kmes-wait --timeout=10 sh -c 'exit 7'
+		assert_status 3
+		assert_equal "$stderr" "kmes-wait: sh ended with status 7 first"
+	done
+}
+
 @test "wait: COMMAND has the signal dispositions that it would have without us" {
 	rings_start
 	local plain
