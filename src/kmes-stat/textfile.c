@@ -16,6 +16,8 @@
 /* Hexadecimal digits that hold any process id. */
 #define DIGITS 6
 
+#define FD_FOLDER "/proc/self/fd"
+
 /* Where the file is, and its hidden neighbour's name: `.NAME.` and our process id. */
 struct place {
 	char dir[PATH_MAX];
@@ -79,13 +81,15 @@ int stat_textfile_check(const char *path, struct kmes_error *err)
 
 /*
  * The new file has no name until it is whole, so that a kill leaves nothing behind: it is
- * written as an unnamed file and linked. Where the file system has no such files it gets
- * the hidden name at once.
+ * written as an unnamed file and linked, by way of /proc. Where the file system has no such
+ * files, or nobody has mounted /proc, it gets the hidden name at once.
  */
 static int open_new(const struct place *place, bool *is_named)
 {
-	int fd = open(place->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+	int fd = -1;
 
+	if (access(FD_FOLDER, X_OK) == 0)
+		fd = open(place->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
 	*is_named = fd < 0;
 	if (fd >= 0)
 		return fd;
@@ -99,7 +103,7 @@ static int name_new(int fd, const struct place *place)
 {
 	char self[64];
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	snprintf(self, sizeof(self), FD_FOLDER "/%d", fd);
 	unlink(place->temporary);
 	return linkat(AT_FDCWD, self, AT_FDCWD, place->temporary, AT_SYMLINK_FOLLOW) < 0
 		       ? -errno

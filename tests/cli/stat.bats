@@ -326,6 +326,16 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_match "$stderr" 'none/kmes.prom'
 }
 
+@test "stat: --textfile is written without /proc, too" {
+	rings_start --slots=1
+	unshare -m true || skip "no mounts of our own here"
+	mkdir dir
+	run -0 unshare -m sh -c 'mount -t tmpfs none /proc && exec kmes-stat --textfile=dir/kmes.prom 0.01 2'
+	assert_output ""
+	grep -q '^kmes_ring_generation{cpu="0"} 1$' dir/kmes.prom
+	assert_equal "$(ls -A dir)" kmes.prom
+}
+
 @test "stat: --textfile on a full disk keeps the old file, and says so" {
 	rings_start --slots=1
 	mkdir small
