@@ -186,12 +186,13 @@ static int run(const struct stat_opts *opts, struct subject *subject, struct cli
 		r = put_sample(opts, &subject->s, out, err);
 		if (r == -EINTR && cli_stop_signal())
 			return 1;
-		if (r < 0)
+		/* One that ends while it is followed has ended, whatever was asked of it. */
+		if (r < 0 && (r != -ESHUTDOWN || !done))
 			return r;
-		done++;
+		done += r == 0;
 		if (out->error || !opts->interval_ns || done == opts->count)
 			return 1;
-		if (!beat_wait(&beat, out))
+		if (r == 0 && !beat_wait(&beat, out))
 			return 1;
 		r = follow_source(subject, err);
 		if (r <= 0)

@@ -234,11 +234,13 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 
 		if (cli_stop_signal())
 			return 1;
-		if (r < 0)
+		if (r < 0 && (r != -ESHUTDOWN || !done))
 			return r;
-		draw(w);
-		if (++done == count || !until(w, beat.next_ns))
-			return 1;
+		if (r == 0) {
+			draw(w);
+			if (++done == count || !until(w, beat.next_ns))
+				return 1;
+		}
 		beat_pass(&beat);
 		r = follow(arg, err);
 		if (r <= 0)

@@ -7,10 +7,11 @@ usage: rings.py SOCKET EVENTS [--slots=N] [--capacity=BYTES]
 Each line of EVENTS is a JSON object: "cpu", "seq", "ts" (ns), "type" or "type_hex", "payload"
 (hex), and where they matter "origin", "process", "token", "true_token" (hex of 16 bytes),
 "grow" (bytes added to the header), "event_size" and "header_size" (wrong ones). A line with
-"raw" puts those bytes there, whatever they are. A slot without an event is a hole, unless a
-line {"cpu": N} names it. Behind the last line, or at the line {"serve": true}, the socket is
-opened and `ready` is said; when EVENTS is a FIFO, what follows is written while clients look
-on. It ends by a signal.
+"raw" puts those bytes there, whatever they are; one with "gone" says that the ring was
+replaced, and who then attaches finds that the server ends. A slot without an event is a hole,
+unless a line {"cpu": N} names it. Behind the last line, or at the line {"serve": true}, the
+socket is opened and `ready` is said; when EVENTS is a FIFO, what follows is written while
+clients look on. It ends by a signal.
 """
 
 import errno
@@ -77,12 +78,16 @@ class Server:
         self.rings = {}
         self.selector = selectors.DefaultSelector()
         self.text = b""
+        self.is_gone = False
 
     def put(self, line):
         cpu = line["cpu"]
         if cpu not in self.rings:
             self.rings[cpu] = Ring(cpu, self.capacity)
-        if len(line) > 1:
+        if "gone" in line:
+            self.is_gone = True
+            struct.pack_into("<Q", self.rings[cpu].map, 32, 2)
+        elif len(line) > 1:
             self.rings[cpu].write(event_bytes(line))
 
     def listen(self):
@@ -104,6 +109,8 @@ class Server:
             client.close()
             return
         op, number, cpu = struct.unpack_from("<IIi", request)
+        if op == ATTACH and self.is_gone:
+            sys.exit()
         error, capacity, generation, rest, fds = 0, 0, 0, b"", []
         if op == HELLO:
             rest = struct.pack("<8s16sIIIIII", b"KMES-SIM", bytes(range(16)), 1, self.slots, 65536, 32, 10000, 0)

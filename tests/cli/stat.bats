@@ -142,6 +142,19 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_match "$(cat stat.err)" 'source ended'
 }
 
+@test "stat: a source that ends as its rings are replaced has ended, too" {
+	simulator_only "needs prepared rings"
+	load prepared
+	empty_ring 0
+	live_start
+	background stat kmes-stat 0.1
+	wait_for_lines stat.out 3
+	echo '{"cpu": 0, "gone": true}' >&"$LIVE_FD"
+	end_of $!
+	assert_status 0
+	assert_equal "$(cat stat.err)" "kmes-stat: source ended"
+}
+
 @test "stat: the beat survives a step of the wall clock and a hundred SIGWINCHs" {
 	local i pid
 	rings_start --slots=1
