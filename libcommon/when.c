@@ -12,9 +12,6 @@
 #define MINUTE_NS (60 * SECOND_NS)
 #define HOUR_NS (60 * MINUTE_NS)
 
-/* The last whole second that ns since the epoch can tell in 64 bits. */
-#define SECONDS_MAX (UINT64_MAX / SECOND_NS - 1)
-
 /* What a time of day may say of its zone. */
 struct zone {
 	bool given;
@@ -156,6 +153,20 @@ static int64_t seconds_at(struct tm date, uint64_t clock_ns, bool local)
 	return local ? mktime(&date) : timegm(&date);
 }
 
+/* A point since the epoch that covers when->unit_ns; 64 bits must tell all of it. */
+static const char *set_point(struct kmes_when *when, int64_t seconds, uint64_t ns)
+{
+	uint64_t last;
+
+	when->kind = KMES_WHEN_ABSOLUTE;
+	if (seconds < 0 ||
+	    __builtin_mul_overflow((uint64_t)seconds, SECOND_NS, &when->ns) ||
+	    __builtin_add_overflow(when->ns, ns, &when->ns) ||
+	    __builtin_add_overflow(when->ns, when->unit_ns - 1, &last))
+		return "not between 1970 and 2554";
+	return NULL;
+}
+
 static const char *parse_iso(struct kmes_when *when, const char *s, bool basic,
 			     bool local)
 {
@@ -166,7 +177,6 @@ static const char *parse_iso(struct kmes_when *when, const char *s, bool basic,
 
 	if (!take_date(&s, basic, &date))
 		return "not a date";
-	when->kind = KMES_WHEN_ABSOLUTE;
 	when->ns = 0;
 	when->unit_ns = 1;
 	if (take_char(&s, 'T') || take_char(&s, 't') || take_char(&s, ' ')) {
@@ -177,10 +187,7 @@ static const char *parse_iso(struct kmes_when *when, const char *s, bool basic,
 		return not_iso;
 	seconds = seconds_at(date, when->ns, local && !zone.given) -
 		  zone.east_ns / (int64_t)SECOND_NS;
-	if (seconds < 0 || (uint64_t)seconds > SECONDS_MAX)
-		return "not between 1970 and 2554";
-	when->ns = (uint64_t)seconds * SECOND_NS + when->ns % SECOND_NS;
-	return NULL;
+	return set_point(when, seconds, when->ns % SECOND_NS);
 }
 
 static const char *parse_clock(struct kmes_when *when, const char *s, bool local)
@@ -197,20 +204,17 @@ static const char *parse_clock(struct kmes_when *when, const char *s, bool local
 
 static const char *parse_epoch(struct kmes_when *when, const char *s)
 {
-	uint64_t seconds = 0, fraction_ns;
+	int64_t seconds = 0;
+	uint64_t fraction_ns;
 	size_t n = count_digits(s);
 
 	if (n < 1 || n > 11)
 		return "not seconds since the epoch";
 	while (n--)
-		seconds = 10 * seconds + (uint64_t)(*s++ - '0');
+		seconds = 10 * seconds + (*s++ - '0');
 	if (!take_fraction(&s, &fraction_ns, &when->unit_ns) || *s)
 		return "not seconds since the epoch";
-	if (seconds > SECONDS_MAX)
-		return "not between 1970 and 2554";
-	when->kind = KMES_WHEN_ABSOLUTE;
-	when->ns = seconds * SECOND_NS + fraction_ns;
-	return NULL;
+	return set_point(when, seconds, fraction_ns);
 }
 
 static const char *parse_age(struct kmes_when *when, const char *s, uint64_t now_ns)

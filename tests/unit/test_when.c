@@ -82,6 +82,10 @@ static void when_epoch_and_nanoseconds_are_exact(void **state)
 	assert_int_equal(absolute("@0"), 0);
 	assert_int_equal(absolute("0.000000010"), 10);
 	assert_int_equal(absolute("@1.5"), 1500000000);
+	/* The last one that a stamp can tell. */
+	assert_int_equal(absolute("@18446744073.709551615"), UINT64_MAX);
+	assert_int_equal(absolute("18446744073709551615"), UINT64_MAX);
+	assert_int_equal(absolute("2554-07-21T23:34:33.709551615Z"), UINT64_MAX);
 }
 
 static void when_age_counts_back_from_now(void **state)
@@ -139,6 +143,10 @@ static void when_nonsense_is_refused(void **state)
 		"2026-11-29T10:00Zz",
 		"1969-12-31",
 		"2555-01-01",
+		"2554-07-21T23:34:33.709551616Z",
+		"2554-07-21T23:34:33.709551Z", /* all of that microsecond */
+		"@18446744073.709551616",
+		"@18446744074",
 		"26-11-29",
 		"2026-11-29T10:00:00+24:00",
 		"1795983682",
