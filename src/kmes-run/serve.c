@@ -13,16 +13,25 @@
 #include "call.h"
 #include "cli.h"
 
-#ifndef SECCOMP_ADDFD_FLAG_SEND
-#define SECCOMP_ADDFD_FLAG_SEND (1UL << 1)
-#endif
+/*
+ * Asks or tells the listener something about a call. If we are stopped, as by a terminal's
+ * user, while it is busy with another one, nothing was done.
+ */
+static int ask_listener(int listener, unsigned long request, void *arg)
+{
+	int r;
 
-/* For functions that return what to answer: it was done. */
-#define ANSWERED 1
+	do
+		r = ioctl(listener, request, arg);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
 
 static bool is_waiting(const struct run_call *c)
 {
-	return ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &c->notif->id) == 0;
+	uint64_t id = c->notif->id;
+
+	return ask_listener(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 int run_call_device(const struct run_call *c, unsigned long request, void *arg)
@@ -42,19 +51,21 @@ int run_call_store(const struct run_call *c, uint64_t to, const void *from, size
 
 /* ---- attach ---- */
 
-/* Gives the program a copy of the descriptor, which is the call's return value. */
-static int answer_descriptor(const struct run_call *c, int fd)
+/*
+ * Gives the program a copy of the descriptor; its number there. SECCOMP_ADDFD_FLAG_SEND
+ * would answer the call with it in the same step, but if we are stopped in the middle of
+ * that step, the kernel answers 0 and gives none.
+ */
+static int hand_over(const struct run_call *c, int fd)
 {
 	struct seccomp_notif_addfd add = {
 		.id = c->notif->id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = O_CLOEXEC,
 	};
 
 	/* Its table may be full: then the call fails as it would. */
-	return ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno
-								       : ANSWERED;
+	return ask_listener(c->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 }
 
 static int serve_attach(const struct run_call *c)
@@ -75,7 +86,7 @@ static int serve_attach(const struct run_call *c)
 	if (call.call.cpu == KMES_ATTACH_QUERY_SLOTS)
 		return r;
 	if (r == 0)
-		r = answer_descriptor(c, fd);
+		r = hand_over(c, fd);
 	close(fd);
 	return r;
 }
@@ -144,6 +155,7 @@ void run_serve(int listener, int device)
 	struct seccomp_notif notif = { 0 };
 	struct seccomp_notif_resp resp = { 0 };
 	struct run_call c = { .listener = listener, .device = device, .notif = &notif };
+	int r;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0)
 		return; /* it was killed before it could be taken up */
@@ -152,9 +164,9 @@ void run_serve(int listener, int device)
 		explain_second_listener((pid_t)notif.pid);
 		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	} else {
-		resp.error = serve_known(&c);
-		if (resp.error == ANSWERED)
-			return;
+		r = serve_known(&c);
+		resp.error = r < 0 ? r : 0;
+		resp.val = r < 0 ? 0 : r;
 	}
-	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+	ask_listener(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }

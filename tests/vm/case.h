@@ -192,6 +192,36 @@ static inline void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* Whether a process, or a thread, is in this state, a letter as in /proc/PID/stat. */
+static inline bool task_is(pid_t tid, char state)
+{
+	char path[64], text[512], found;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	check(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	check(sscanf(strrchr(text, ')'), ") %c", &found) == 1);
+	return found == state;
+}
+
+/* A number of /proc/PID/status, as "VmHWM:", of the process whose child this is. */
+static inline long parent_status(const char *key)
+{
+	char path[64], text[4096] = "";
+	const char *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", getppid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	check(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	at = strstr(text, key);
+	check(at);
+	return strtol(at + strlen(key), NULL, 10);
+}
+
 /* Runs a function in a child; its exit status, or -signal. */
 static inline int in_child(void (*run)(void))
 {

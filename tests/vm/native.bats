@@ -6,6 +6,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	export KMES_NATIVE=1
+	AMIDCALL=$KMES_MODULES/../tests/preload/amidcall.so
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
@@ -113,6 +114,11 @@ until_there() {
 	kmes-run native_cases descriptors
 }
 
+@test "kmes-run: it is stopped amid calls, by a user or by one that traces it" {
+	each native_hostile_cases stopped
+	AMID_FAULT=eintr LD_PRELOAD=$AMIDCALL kmes-run native_cases read truncated
+}
+
 # --- the program's life ---
 
 @test "kmes-run: the tools work with -S native" {
@@ -176,6 +182,10 @@ until_there() {
 
 @test "kmes-run: a thread that gave up a capability has it no more [A2]" {
 	kmes-run native_hostile_cases thread-rights
+}
+
+@test "kmes-run: the first thread ends and others go on" {
+	kmes-run native_hostile_cases first-ends
 }
 
 @test "kmes-run: texts in a ring's own mapping, changing memory, shared tables, vfork" {

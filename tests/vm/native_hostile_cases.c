@@ -194,11 +194,75 @@ static void tracer_of_kmes_run(void)
 	}
 }
 
+/* ---- stops of kmes-run ---- */
+
+/* As a terminal's user stops a job; what waits to be answered meanwhile is answered. */
+static void stopped_kmes_run(void)
+{
+	pid_t parent = getppid(), stopper = fork_bound();
+	struct kmes_batch_entry entry = { .event_type = (uintptr_t) "hostile.stopped",
+					  .event_type_len = 15,
+					  .payload = (uintptr_t) "\x80",
+					  .payload_len = 1 };
+	uint64_t before = emitted_by_all(), capacity;
+	uint32_t emitted;
+
+	if (!stopper)
+		for (unsigned int i = 0;; i++) {
+			kill(parent, SIGSTOP);
+			kill(parent, SIGCONT);
+			usleep(i * 37 % 400);
+		}
+	for (int i = 0; i < 20 * ROUNDS; i++) {
+		int fd = ring_attach(0, &capacity, NULL);
+
+		check(fd > 2);
+		check_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+		check_eq(close(fd), 0);
+		if (i % 10)
+			continue;
+		check_eq(emit("hostile.stopped"), 0);
+		check_eq(syscall(KMES_NR_EMIT_BATCH, &entry, 1, &emitted), 0);
+	}
+	end_child(stopper);
+	check(kill(parent, SIGCONT) == 0);
+	check_eq(emitted_by_all() - before, 4 * ROUNDS);
+}
+
+/* ---- the first thread ---- */
+
+static void *call_without_first(void *arg)
+{
+	struct vm_ring r;
+	struct vm_event e;
+
+	while (!task_is(getpid(), 'Z'))
+		sleep_ms(2);
+	pin(0);
+	r = ring_open(0);
+	check_eq(emit("hostile.first"), 0);
+	e = ring_last(&r);
+	check(event_is(&e, "hostile.first"));
+	ring_close(&r);
+	exit(0);
+	return arg;
+}
+
+/* It has ended, but not its process: what the others may do is still told by its rights. */
+static void first_thread_ends(void)
+{
+	pthread_t thread;
+
+	check(pthread_create(&thread, NULL, call_without_first, NULL) == 0);
+	syscall(SYS_exit, 1);
+}
+
 static const struct vm_case cases[] = {
 	{ "limit", limit_of_descriptors }, { "thread-rights", rights_of_a_thread },
 	{ "ring-text", text_in_a_ring },   { "moving", moving_memory },
 	{ "files", shared_table },	   { "vfork", vforked },
 	{ "traced", traced_caller },	   { "tracer", tracer_of_kmes_run },
+	{ "stopped", stopped_kmes_run },   { "first-ends", first_thread_ends },
 };
 
 KMES_CASES(cases)

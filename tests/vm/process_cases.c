@@ -131,22 +131,10 @@ static void one_exit(void)
 	}
 }
 
-/* Whether the leader of this process has ended, and waits for the others. */
-static bool leader_is_dead(void)
-{
-	char path[64], text[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
-	f = fopen(path, "re");
-	check(f && fgets(text, sizeof(text), f));
-	fclose(f);
-	return strstr(text, ") Z ");
-}
-
 static void *outlive_the_leader(void *arg)
 {
-	while (!leader_is_dead())
+	/* It has ended, and waits for the others. */
+	while (!task_is(getpid(), 'Z'))
 		sleep_ms(2);
 	pthread_barrier_wait(&barrier);
 	syscall(SYS_exit, 3);

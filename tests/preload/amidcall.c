@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * amidcall.c - to be preloaded into kmes-run: what may come between the steps of a call.
+ *
+ * AMID_FAULT=eintr: each thing that the listener is asked or told fails once, as it does
+ * when kmes-run is stopped while another thread holds the listener.
+ *
+ * AMID_WAIT: when the file `armed` is in the current folder kmes-run removes that, makes
+ * `waits`, and goes on when that has been removed:
+ *
+ *	received	behind taking up a call
+ *	before		before the module's call
+ *	behind		behind it
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../../module/shared/kmes_abi.h"
+
+static int is_set(const char *name, const char *value)
+{
+	const char *set = getenv(name);
+
+	return set && !strcmp(set, value);
+}
+
+static int fails_now(unsigned long request)
+{
+	static int even;
+
+	return _IOC_TYPE(request) == SECCOMP_IOC_MAGIC &&
+	       request != SECCOMP_IOCTL_NOTIF_RECV && is_set("AMID_FAULT", "eintr") &&
+	       (even = !even);
+}
+
+static void wait_at(const char *step)
+{
+	if (!is_set("AMID_WAIT", step) || unlink("armed") < 0)
+		return;
+	close(open("waits", O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+	while (access("waits", F_OK) == 0)
+		usleep(1000);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*real)(int, unsigned long, ...);
+	va_list args;
+	void *arg;
+	int is_device = _IOC_TYPE(request) == KMES_IOC_MAGIC;
+	int r;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "ioctl");
+	if (fails_now(request)) {
+		errno = EINTR;
+		return -1;
+	}
+	if (is_device)
+		wait_at("before");
+	r = real(fd, request, arg);
+	if (is_device)
+		wait_at("behind");
+	if (r == 0 && request == SECCOMP_IOCTL_NOTIF_RECV)
+		wait_at("received");
+	return r;
+}
