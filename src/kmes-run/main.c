@@ -91,6 +91,11 @@ int main(int argc, char **argv)
 	device = open_device();
 	if (device < 0)
 		return RUN_FAILED;
+	if (!run_targets_are_visible()) {
+		cli_error("/proc does not show this process: mount that of this pid "
+			  "namespace");
+		return RUN_FAILED;
+	}
 	status = run_program_prepare(&program, command);
 	if (status)
 		return status;

@@ -89,6 +89,12 @@ struct run_target {
 	bool is_first; /* the thread is the process's first one */
 };
 
+/*
+ * Whether /proc names threads as the listener does: not where it is missing, or is that of
+ * another pid namespace.
+ */
+bool run_targets_are_visible(void);
+
 /* 0 or -errno, such as -ESRCH. */
 int run_target_open(struct run_target *target, pid_t tid);
 void run_target_close(struct run_target *target);

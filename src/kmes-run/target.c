@@ -14,6 +14,14 @@
 #include "cli.h"
 #include "run.h"
 
+bool run_targets_are_visible(void)
+{
+	char text[16] = "";
+
+	return readlink("/proc/self", text, sizeof(text) - 1) > 0 &&
+	       strtol(text, NULL, 10) == getpid();
+}
+
 /* A small file about a thread, terminated: its length, or -ESRCH. */
 static ssize_t read_about(pid_t tid, const char *name, char *text, size_t size)
 {

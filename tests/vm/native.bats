@@ -241,6 +241,16 @@ until_there() {
 	kill "$(cat child)"
 }
 
+@test "kmes-run: in pid namespaces, its own or the program's; without their /proc it does not start" {
+	unshare --pid --fork --mount-proc kmes-run native_cases threads
+	kmes-run unshare --pid --fork --mount-proc native_cases threads
+	kmes-run unshare --pid --fork native_cases threads
+	run -125 --separate-stderr unshare --pid --fork kmes-run touch ran
+	[ "$stderr" = "kmes-run: /proc does not show this process: mount that of this pid namespace" ]
+	run -125 unshare --mount sh -c 'umount -l /proc && exec kmes-run touch ran'
+	[ ! -e ran ]
+}
+
 # --- where it cannot be ---
 
 @test "kmes-run: a program that wants a listener of its own is told why it has none" {
