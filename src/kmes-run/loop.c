@@ -38,7 +38,11 @@ static _Noreturn void serve_to_the_last(int listener, int device)
 	struct pollfd p = { .events = POLLIN };
 	int *const kept[] = { &listener, &device };
 
-	/* Nobody is left to be told anything, and no folder is to be held. */
+	/*
+	 * Nobody is left to be told anything, and no folder is to be held. What a terminal
+	 * stops is the job that we are no part of any more.
+	 */
+	setsid();
 	if (run_keep_alone(kept, 2, 3) < 0 || run_give_away(0, 2) < 0 || chdir("/") < 0)
 		_exit(RUN_FAILED);
 	p.fd = listener;

@@ -251,6 +251,23 @@ until_there() {
 	[ ! -e ran ]
 }
 
+# --- a terminal ---
+
+@test "kmes-run: what is typed at a terminal reaches the program once" {
+	native_terminal_cases typed-signals
+}
+
+@test "kmes-run: a job is stopped and goes on, by its terminal or by itself" {
+	native_terminal_cases typed-stop
+	native_terminal_cases stop-of-its-own
+	native_terminal_cases stop-in-background
+	native_terminal_cases stop-of-the-script
+}
+
+@test "kmes-run: a hang-up that it is told of as a session's leader reaches the program" {
+	native_terminal_cases hang-up
+}
+
 # --- where it cannot be ---
 
 @test "kmes-run: a program that wants a listener of its own is told why it has none" {
