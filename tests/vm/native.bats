@@ -65,6 +65,11 @@ until_there() {
 	kmes-run native_cases read truncated
 }
 
+@test "kmes-run: it is asked for the three calls alone, and by 64-bit programs alone" {
+	kmes-run native_cases others
+	kmes-run compat_native
+}
+
 @test "kmes-run: a static program without libc emits, maps, drains, and is woken [M1 N5]" {
 	kmes-run bare_native
 }
@@ -73,6 +78,13 @@ until_there() {
 
 @test "kmes-run: rights are the program's: another user, one capability, a namespace [A2]" {
 	kmes-run native_subject_cases rights
+}
+
+@test "kmes-run: where it may not look into a program it says so once" {
+	run --separate-stderr capsh --drop=cap_sys_ptrace -- -c 'kmes-run sh -c "
+		setpriv --reuid=65534 --regid=65534 --clear-groups native_cases one
+		setpriv --reuid=65534 --regid=65534 --clear-groups native_cases one"'
+	[ "$(grep -c "^kmes-run: cannot reach the memory of process .*CAP_SYS_PTRACE" <<<"$stderr")" -eq 1 ]
 }
 
 @test "kmes-run: a program without CAP_AUDIT_READ may not attach, its parent may [A2]" {
@@ -112,6 +124,26 @@ until_there() {
 	kmes-run native_cases descriptors
 }
 
+# amid STEP CASE...: kmes-run stands still at that step of a call.
+amid() {
+	local step=$1 one
+
+	shift
+	for one; do
+		echo "$one, $step"
+		AMID_WAIT=$step LD_PRELOAD=$AMIDCALL kmes-run native_amid_cases "$one" || return
+	done
+}
+
+@test "kmes-run: a caller's number becomes another process's amid its call" {
+	amid received attach emit batch
+	amid behind attach behind-batch
+}
+
+@test "kmes-run: the limit is raised amid a batch that was too large" {
+	amid before limit
+}
+
 @test "kmes-run: it is stopped amid calls, by a user or by one that traces it" {
 	each native_hostile_cases stopped
 	AMID_FAULT=eintr LD_PRELOAD=$AMIDCALL kmes-run native_cases read truncated
@@ -140,6 +172,26 @@ until_there() {
 	run -125 kmes-run
 	# An ignored SIGCHLD hides no status.
 	run -7 bash -c 'trap "" CHLD; exec kmes-run sh -c "exit 7"'
+}
+
+@test "kmes-run: what is ignored and blocked is so in the program, as we were given it" {
+	local signals with without
+
+	for signals in "" "CHLD PIPE HUP" "INT QUIT TERM TSTP ALRM XFSZ USR1"; do
+		with=$(trap "" $signals; exec kmes-run grep ^Sig[BIC] /proc/self/status)
+		without=$(trap "" $signals; exec grep ^Sig[BIC] /proc/self/status)
+		[ "$with" = "$without" ]
+	done
+}
+
+@test "kmes-run: it dies as the program did, but leaves no core of its own" {
+	ulimit -Sc unlimited
+	[ "$(cat /proc/sys/kernel/core_pattern)" = core ]
+	run -139 sh -c 'kill -SEGV $$'
+	[ -e core ]
+	rm core
+	run -139 kmes-run sh -c 'ulimit -Sc 0; kill -SEGV $$'
+	[ ! -e core ]
 }
 
 @test "kmes-run: standard streams are the program's alone" {
@@ -220,6 +272,15 @@ until_there() {
 	for _ in $(seq 100); do rmmod kmes 2>/dev/null && break; sleep 0.1; done
 	[ ! -e /dev/kmes ]
 	insmod "$KMES_MODULE"
+}
+
+@test "kmes-run: what outlives the program holds no folder by it" {
+	mkdir folder
+	mkfifo gate
+	mount -t tmpfs folder folder
+	(cd folder && kmes-run bash -c 'cd / && read -r <"$1" >/dev/null 2>&1 3>&- &' - "$BATS_TEST_TMPDIR/gate")
+	umount folder
+	echo go >gate
 }
 
 @test "kmes-run: who kills it kills the program; a child of that finds no calls any more" {
