@@ -194,6 +194,12 @@ void cli_check_cpus(const struct cli *cli, bool (*has_ring)(void *arg, uint16_t 
  */
 struct kmes_source *cli_source_open(const struct cli *cli);
 
+/*
+ * In a child, before it becomes another program: the limit of open files that the tool was
+ * started with, which cli_source_open raises as far as it may.
+ */
+void cli_source_limit_for_child(void);
+
 /* Closes it; one that is open when the tool exits is closed then. */
 void cli_source_close(struct kmes_source *src);
 

@@ -2,6 +2,7 @@
 /* cli_source.c - which source a tool reads from or emits to. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cli.h"
 
@@ -65,13 +66,35 @@ void cli_source_die_if_stopped(struct kmes_source *src)
 	cli_die_by_signal(cli_stop_signal());
 }
 
+static struct rlimit original_files;
+
+/* A ring takes up to two descriptors: the usual 1024 are too few for 512 rings. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &original_files) < 0)
+		return;
+	limit = original_files;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void cli_source_limit_for_child(void)
+{
+	if (original_files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &original_files);
+}
+
 struct kmes_source *cli_source_open(const struct cli *cli)
 {
 	const char *name = cli_source_name(cli);
 	struct kmes_source *src = NULL;
 	struct kmes_error err = { "" };
-	int result = kmes_source_open(&src, name, cli_stop_flag(), &err);
+	int result;
 
+	raise_file_limit();
+	result = kmes_source_open(&src, name, cli_stop_flag(), &err);
 	if (result < 0) {
 		cli_source_die_if_stopped(NULL);
 		if (*err.text)

@@ -45,6 +45,7 @@ static _Noreturn void run(char **argv, int failed)
 
 	sigaction(SIGCHLD, &original_child, NULL);
 	cli_signals_for_child();
+	cli_source_limit_for_child();
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(failed, &error, sizeof(error)) < 0)

@@ -145,6 +145,23 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	assert_equal "$(kmes-stat -j | jq .totals.total)" 1
 }
 
+@test "all: more rings than the usual limit of open files has room for" {
+	local tool
+
+	simulator_only "has not so many CPUs"
+	(($(ulimit -Hn) >= 4096)) || skip "the limit cannot be raised"
+	rings_start --slots=1024 --capacity=64K
+	ulimit -Sn 1024
+	for tool in "kmes-stat -j" "kmes-resize -n 128K" "kmes-dump -sq" "kmes-emit -t a" "kmes-wait --idle-for=0"; do
+		# shellcheck disable=SC2086 # several arguments
+		run --separate-stderr -0 $tool
+		assert_equal "$stderr" ""
+	done
+	# It is not handed on.
+	run -124 kmes-wait -q --timeout=0.5 sh -c 'ulimit -Sn'
+	assert_output 1024
+}
+
 @test "all: signals that are ignored at the start stay ignored" {
 	local tool
 
