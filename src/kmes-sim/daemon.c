@@ -50,19 +50,22 @@ int sim_daemon_start(void)
 	return READY_FD;
 }
 
-void sim_daemon_ready(int ready_fd)
+bool sim_daemon_ready(int ready_fd)
 {
+	ssize_t n;
 	int fd;
 
 	if (ready_fd < 0)
-		return;
+		return true;
 	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (fd >= 0) {
 		dup2(fd, STDIN_FILENO);
 		dup2(fd, STDERR_FILENO);
 		close(fd);
 	}
-	while (write(ready_fd, "", 1) < 0 && errno == EINTR)
-		;
+	do {
+		n = write(ready_fd, "", 1);
+	} while (n < 0 && errno == EINTR);
 	close(ready_fd);
+	return n == 1;
 }

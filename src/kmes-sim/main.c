@@ -95,8 +95,7 @@ static int run(const struct sim_options *options, int ready_fd)
 		r = tell_ready(sim);
 		if (r == -EPIPE)
 			status = CLI_DONE;
-		if (r == 0) {
-			sim_daemon_ready(ready_fd);
+		if (r == 0 && sim_daemon_ready(ready_fd)) {
 			sim_server_run(sim);
 			status = CLI_DONE;
 		}

@@ -14,8 +14,11 @@ void sim_options_parse(struct sim_options *options, int argc, char **argv);
  */
 int sim_daemon_start(void);
 
-/* Lets the waiting parent go, and standard input and error too. Nothing at -1. */
-void sim_daemon_ready(int ready_fd);
+/*
+ * Lets the waiting parent go, and standard input and error too. Nothing at -1. False: the
+ * parent was ended meanwhile, and nobody knows of us.
+ */
+bool sim_daemon_ready(int ready_fd);
 
 /* --test: makes the simulator at `socket` do what `action` says; an exit status. */
 int sim_poke(const char *socket, const char *action);

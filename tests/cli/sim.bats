@@ -146,6 +146,21 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	wait_until 10 socket_is_gone
 }
 
+@test "--daemon leaves nothing running when it is ended before it is ready" {
+	mkfifo full
+	exec 5<>full
+	dd if=/dev/zero of=full oflag=nonblock bs=4096 2>/dev/null || true
+	# It has its socket, and cannot say so yet.
+	kmes-sim --daemon --slots=1 --socket="$SOCK" >full &
+	wait_until 10 test -S "$SOCK"
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	assert_status 143
+	dd of=/dev/null iflag=nonblock bs=4096 <&5 2>/dev/null || true
+	wait_until 10 socket_is_gone
+}
+
 @test "wrong usage is told with the text given" {
 	local option
 
