@@ -114,6 +114,9 @@ static int resize(const struct resize_opts *opts, struct kmes_source *src,
 					      resize_pending(rings), rings->count);
 	}
 	r = resize_count(rings, opts->capacity, err);
+	if (r == 0 && !opts->dry_run && resize_again(rings, src))
+		cli_warn(
+			"somebody else changed the capacity, too: less may have been kept");
 	if (r == 0)
 		opts->format->change(out, &change);
 	return r;

@@ -33,4 +33,10 @@ unsigned int resize_pending(struct resize_rings *rings);
  */
 int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_error *err);
 
+/*
+ * Behind the change: how many rings were replaced more often than by it, as far as the
+ * source tells; notes the generations of now. The counts hold for the first replacement.
+ */
+unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src);
+
 #endif

@@ -65,6 +65,22 @@ unsigned int resize_pending(struct resize_rings *rings)
 	return pending;
 }
 
+unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src)
+{
+	unsigned int i, again = 0;
+
+	for (i = 0; i < rings->count; i++) {
+		struct resize_ring *ring = &rings->ring[i];
+		struct kmes_counters now;
+
+		if (kmes_source_counters(src, ring->cpu, &now) < 0)
+			break;
+		ring->new_generation = now.generation;
+		again += now.generation - ring->old_generation > 1;
+	}
+	return again;
+}
+
 /*
  * Walks one ring up to the write_pos of now. An event survives when it and all that
  * follows fit into `capacity`. 0, -EAGAIN when a live ring has lapped the walk, or -EPROTO.

@@ -254,6 +254,24 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	fi
 }
 
+@test "resize: another change by somebody else in between is told" {
+	command -v strace >/dev/null || skip "strace is not installed"
+	simulator_only "delays requests to the simulator"
+	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	rings_start --capacity=1M --slots=1
+	kmes-emit -n 5000 -t a
+	# The sixth request is the change itself.
+	background slow strace -o /dev/null -e trace=sendmsg \
+		-e "inject=sendmsg:delay_enter=1000000:when=6" kmes-resize 4M
+	sleep 0.5
+	kmes-resize 64K >/dev/null
+	end_of $! 20
+	assert_status 0
+	assert_match "$(cat slow.out)" 'generation 1 -> 3'
+	assert_equal "$(cat slow.err)" \
+		"kmes-resize: somebody else changed the capacity, too: less may have been kept"
+}
+
 @test "resize: two at a time, and a reader that misses nothing" {
 	local first second
 	simulator_only "needs a slot a CPU"
