@@ -308,7 +308,9 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 		sleep "0.0$i"
 		kill -KILL "$SIM_PID"
 		end_of $!
-		[[ $status -eq 0 || $(cat resize.err) == "kmes-resize: "*"the simulator has ended" ]]
+		# On a busy machine it may not have come further than to its hello, or to none.
+		[[ $status -eq 0 ]] ||
+			assert_match "$(cat resize.err)" '^kmes-resize: .*(has ended|is about to end|nobody listens there any more)$'
 		end_of $dump
 		assert_status 0
 		assert_match "$(tail -n 1 dump.err)" 'source ended'
