@@ -23,6 +23,9 @@ void stat_say_time(struct cli_out *out, uint64_t ns);
 /* A name as a JSON string. */
 void stat_say_name(struct cli_out *out, const char *name, size_t len);
 
+/* An event's type as kmes-dump prints it: no two look the same. */
+void stat_say_type(struct cli_out *out, const char *type, size_t len);
+
 /* The types, busiest first, as a table; and as the JSON member `,"types":[...]`. */
 void stat_table_types(struct cli_out *out, const struct stat_types *types);
 void stat_json_types(struct cli_out *out, const struct stat_types *types);

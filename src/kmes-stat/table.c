@@ -134,12 +134,10 @@ void stat_table_types(struct cli_out *out, const struct stat_types *types)
 		cli_no_memory();
 	stat_say(out, "%20s %20s  TYPE\n", "EVENTS", "BYTES");
 	for (i = 0; i < types->count; i++) {
-		char name[1024];
-
-		cli_escape(name, sizeof(name), sorted[i]->name, sorted[i]->len);
-		stat_say(out, "%20llu %20llu  %s\n",
-			 (unsigned long long)sorted[i]->events,
-			 (unsigned long long)sorted[i]->bytes, name);
+		stat_say(out, "%20llu %20llu  ", (unsigned long long)sorted[i]->events,
+			 (unsigned long long)sorted[i]->bytes);
+		stat_say_type(out, sorted[i]->name, sorted[i]->len);
+		stat_say(out, "\n");
 	}
 	free(sorted);
 }

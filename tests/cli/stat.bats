@@ -380,6 +380,20 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_match "$output" 'evil\\x1[bB]\[31m'
 }
 
+@test "stat: -y tells types apart, as kmes-dump prints them" {
+	local type long
+
+	rings_start --slots=1
+	long=$(printf '%02000d' 0)
+	for type in 'a\nb' $'a\nb' 'a b' 'a\x20b' "${long}1" "${long}2"; do
+		kmes-emit -t "$type"
+	done
+	kmes-dump -sq -T none | awk '{ print $4 }' | sort >printed
+	assert_equal "$(sort -u printed | wc -l)" 6
+	run -0 kmes-stat -y
+	assert_equal "$(awk 'NF == 3 && $1 == 1 { print $3 }' <<<"$output" | sort)" "$(cat printed)"
+}
+
 @test "stat: it does not disturb: a sleeper is woken as without it [C3]" {
 	simulator_only "looks into the simulator's pages"
 	rings_start --slots=1
