@@ -37,13 +37,13 @@ has_recorded() {
 		kmes-dump -w c.kmes --rotate-size=1K
 	pid=$!
 	emit 3300
-	wait_until 20 has_recorded $pid 3300
+	wait_until 40 has_recorded $pid 3300
 	touch stepped
 	emit 3300
-	wait_until 20 has_recorded $pid 6600
+	wait_until 40 has_recorded $pid 6600
 	rm stepped
 	emit 3400
-	wait_until 20 has_recorded $pid 10000
+	wait_until 40 has_recorded $pid 10000
 	kill -TERM $pid
 	end_of $pid
 	assert_status 0
