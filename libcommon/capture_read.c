@@ -288,10 +288,12 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	if (find_number(&r->event, "first", &first) &&
 	    find_number(&r->event, "last", &last)) {
 		/* Sequences begin with 1. */
-		if (!first || first > last)
-			return kmes_error_set(&r->err, -EBADMSG,
-					      "no loss before byte %llu",
-					      (unsigned long long)r->at);
+		if (!first || first > last) {
+			kmes_error_set(&r->err, -EBADMSG, "no loss before byte %llu",
+				       (unsigned long long)r->at);
+			say_unsure(r);
+			return -EBADMSG;
+		}
 		item->kind = KMES_ITEM_LOSS;
 		item->loss.cpu = r->event.cpu;
 		item->loss.first = first;
@@ -310,11 +312,13 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 		item->note = r->err.text;
 		return 1;
 	}
-	if (end != r->events)
-		return kmes_error_set(&r->err, -EBADMSG,
-				      "holds %llu events where its end says %llu",
-				      (unsigned long long)r->events,
-				      (unsigned long long)end);
+	if (end != r->events) {
+		kmes_error_set(&r->err, -EBADMSG,
+			       "holds %llu events where its end says %llu",
+			       (unsigned long long)r->events, (unsigned long long)end);
+		say_unsure(r);
+		return -EBADMSG;
+	}
 	r->has_ended = true;
 	return 0;
 }

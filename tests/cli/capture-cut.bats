@@ -212,6 +212,11 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(cat want)"
 	assert_match "$stderr" '^kmes-dump: odd: damaged gzip data after byte [0-9]+; the 6 events before it may be wrong$'
+	# The same where the end is seen to be wrong first.
+	{ head -c 147 all; tail -c +231 all; } | gzip -nc >one.gz
+	{ head -c -8 one.gz; printf 'XXXX'; tail -c 4 one.gz; } >odd
+	run -1 --separate-stderr kmes-dump -q odd
+	assert_equal "$stderr" "kmes-dump: odd: holds 5 events where its end says 6; the 5 events before it may be wrong"
 	# The first of three members is whole.
 	size=$(head -c 300 all | gzip -9n | wc -c)
 	{ head -c "$size" all.gz; head -c 10 <(tail -c +$((size + 1)) all.gz); head -c 40 /dev/zero; } >odd
