@@ -24,6 +24,14 @@ static bool is_stuck(uint64_t *since_ns)
 	return now - *since_ns >= STOP_PATIENCE_NS;
 }
 
+/* A pipe without a reader: POLLERR; a socket or terminal that hung up: POLLHUP. */
+static bool is_abandoned(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+}
+
 int cli_write_all(int fd, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -39,7 +47,8 @@ int cli_write_all(int fd, const void *data, size_t len)
 			since_ns = 0;
 			continue;
 		}
-		if (n < 0 && errno == ECONNRESET) /* a socket's word for it */
+		/* a socket's word for it, and a terminal's */
+		if (n < 0 && (errno == ECONNRESET || (errno == EIO && is_abandoned(fd))))
 			return -EPIPE;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
@@ -107,10 +116,7 @@ int cli_out_write(struct cli_out *out, const void *data, size_t len)
 
 bool cli_out_reader_is_gone(const struct cli_out *out)
 {
-	struct pollfd p = { .fd = out->fd };
-
-	/* a pipe without a reader: POLLERR; a socket or terminal that hung up: POLLHUP */
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+	return is_abandoned(out->fd);
 }
 
 int cli_out_close(struct cli_out *out)

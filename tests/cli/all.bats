@@ -127,6 +127,32 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
+@test "all: a terminal that is gone ends it quietly with 0, also while it prints" {
+	local tool
+
+	simulator_only "there is no python in that machine"
+	rings_start --slots=1 --load=1000
+	for tool in "kmes-dump -q" "kmes-wait -n 1000000" "kmes-stat 0.001"; do
+		# What nobody reads fills the terminal, so that the tool is found writing.
+		# shellcheck disable=SC2086 # several arguments
+		run --separate-stderr python '
+import pty, subprocess
+ours, theirs = pty.openpty()
+tool = subprocess.Popen(["env", "--ignore-signal=HUP"] + sys.argv[1:], stdin=theirs, stdout=theirs)
+os.close(theirs)
+assert os.read(ours, 1)
+time.sleep(0.5)
+os.close(ours)
+try:
+    sys.exit(tool.wait(20))
+finally:
+    tool.kill()
+' $tool
+		assert_status 0
+		assert_equal "$stderr" ""
+	done
+}
+
 @test "all: closed descriptors are never taken for others" {
 	local tool
 
