@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What a client makes of wrong answers, late ones and none. The simulator is a pthread. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "simserver_fixture.h"
+
+static bool other_magic(struct server *s, const struct sim_request *request,
+			struct sim_reply *reply)
+{
+	(void)s;
+	(void)request;
+	reply->hello.magic[7] ^= 1;
+	return true;
+}
+
+static void sim_client_open_of_a_stranger_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(start(other_magic), -EPROTO);
+	stop();
+}
+
+static bool full(struct server *s, const struct sim_request *request,
+		 struct sim_reply *reply)
+{
+	const struct sim_reply refusal = { .op = SIM_HELLO, .error = -EMFILE };
+
+	(void)request;
+	(void)reply;
+	reply_with(s->client, &refusal, NULL);
+	return false;
+}
+
+static void sim_client_open_of_a_full_simulator_says_so(void **state)
+{
+	(void)state;
+	assert_int_equal(start(full), -EMFILE);
+	assert_non_null(strstr(err.text, "takes no more clients"));
+	stop();
+}
+
+static bool hangs_up_later(struct server *s, const struct sim_request *request,
+			   struct sim_reply *reply)
+{
+	(void)s;
+	(void)reply;
+	return request->op == SIM_HELLO;
+}
+
+/* The end of the simulator is an end, not a failure of some call. */
+static void sim_client_requests_after_the_end_say_so(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+	struct kmes_counters counters;
+
+	(void)state;
+	assert_int_equal(start(hangs_up_later), 0);
+	assert_int_equal(kmes_source_alive(src), 1);
+	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
+	assert_int_equal(kmes_source_alive(src), 0);
+	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
+	assert_int_equal(kmes_source_counters(src, 0, &counters), -ESHUTDOWN);
+	stop();
+}
+
+static bool answers_twice_and_hangs_up(struct server *s,
+				       const struct sim_request *request,
+				       struct sim_reply *reply)
+{
+	if (request->op == SIM_HELLO)
+		return true;
+	reply_with(s->client, reply, NULL);
+	reply_with(s->client, reply, NULL);
+	return false;
+}
+
+/* A reply that came late is not waited for any more, and is no sign of life. */
+static void sim_client_end_is_seen_behind_a_late_reply(void **state)
+{
+	struct kmes_counters counters;
+	int tries = 1000;
+
+	(void)state;
+	assert_int_equal(start(answers_twice_and_hangs_up), 0);
+	assert_int_equal(kmes_source_counters(src, 0, &counters), 0);
+	while (kmes_source_alive(src) && --tries)
+		usleep(10000);
+	assert_int_not_equal(tries, 0);
+	stop();
+}
+
+static bool late_reply_first(struct server *s, const struct sim_request *request,
+			     struct sim_reply *reply)
+{
+	struct sim_reply late = *reply;
+
+	if (request->op == SIM_HELLO)
+		return true;
+	late.id--;
+	late.count = 0;
+	late.error = -EAGAIN;
+	reply_with(s->client, &late, NULL);
+	reply->count = request->count;
+	return true;
+}
+
+static void sim_client_late_reply_is_thrown_away(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+
+	(void)state;
+	assert_int_equal(start(late_reply_first), 0);
+	assert_int_equal(kmes_source_emit(src, -1, &r), 0);
+	stop();
+}
+
+static bool late_replies_alone(struct server *s, const struct sim_request *request,
+			       struct sim_reply *reply)
+{
+	if (request->op == SIM_HELLO)
+		return true;
+	reply->id--;
+	/* Until the client has had enough. */
+	while (send(s->client, reply, sizeof(*reply), MSG_NOSIGNAL) > 0)
+		;
+	return false;
+}
+
+/* Also of an emit, which no stop breaks off. */
+static void sim_client_late_replies_alone_are_no_answer(void **state)
+{
+	const struct kmes_record r = { "t", "\xc0", 1, 1 };
+	struct kmes_counters counters;
+
+	(void)state;
+	assert_int_equal(start(late_replies_alone), 0);
+	assert_int_equal(kmes_source_emit(src, -1, &r), -ETIMEDOUT);
+	stopped = 1;
+	assert_int_equal(kmes_source_counters(src, 0, &counters), -EINTR);
+	stopped = 0;
+	stop();
+}
+
+static int32_t error_told;
+static uint32_t count_told;
+
+static bool as_told(struct server *s, const struct sim_request *request,
+		    struct sim_reply *reply)
+{
+	(void)s;
+	if (request->op == SIM_HELLO)
+		return true;
+	reply->error = error_told;
+	reply->count = count_told;
+	return true;
+}
+
+/* Who believed it would go on for ever, or behind the end of the batch. */
+static void sim_client_impossible_answers_are_refused(void **state)
+{
+	static const struct {
+		int32_t error;
+		uint32_t count;
+	} answers[] = {
+		{ 5, 0 }, { INT32_MIN, 0 }, { 0, 0 },	  { 0, 1 },
+		{ 0, 3 }, { -EINVAL, 2 },   { -4096, 0 }, { -EAGAIN, UINT32_MAX }
+	};
+	const struct kmes_record r[2] = { { "t", "\xc0", 1, 1 }, { "t", "\xc0", 1, 1 } };
+	uint32_t emitted;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(start(as_told), 0);
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		error_told = answers[i].error;
+		count_told = answers[i].count;
+		assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted),
+				 -EPROTO);
+		assert_int_equal(emitted, 0);
+	}
+	error_told = -EINVAL;
+	count_told = 1;
+	assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted), -EINVAL);
+	assert_int_equal(emitted, 1);
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sim_client_open_of_a_stranger_is_refused),
+		cmocka_unit_test(sim_client_open_of_a_full_simulator_says_so),
+		cmocka_unit_test(sim_client_requests_after_the_end_say_so),
+		cmocka_unit_test(sim_client_end_is_seen_behind_a_late_reply),
+		cmocka_unit_test(sim_client_late_reply_is_thrown_away),
+		cmocka_unit_test(sim_client_late_replies_alone_are_no_answer),
+		cmocka_unit_test(sim_client_impossible_answers_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
