@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim_client.h"
 #include "source.h"
 
 static const struct kmes_source_ops *const kinds[] = {
@@ -103,13 +104,18 @@ const uint8_t *kmes_source_stream_id(const struct kmes_source *src)
 	return src->stream_id;
 }
 
+static const char *reason(const struct kmes_source *src, int error)
+{
+	return src->ops == &kmes_source_sim ? kmes_sim_reason(error) : strerror(-error);
+}
+
 int kmes_source_slots(struct kmes_source *src, struct kmes_error *err)
 {
 	int n = src->ops->slots(src);
 
 	if (n < 0)
 		return kmes_error_set(err, n, "%s: cannot ask for the slot count: %s%s",
-				      src->ops->name, strerror(-n),
+				      src->ops->name, reason(src, n),
 				      n == -EPERM ? kmes_source_attach_hint(src) : "");
 	return n;
 }

@@ -69,6 +69,9 @@ static void sim_client_requests_after_the_end_say_so(void **state)
 	assert_int_equal(kmes_source_alive(src), 0);
 	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
 	assert_int_equal(kmes_source_counters(src, 0, &counters), -ESHUTDOWN);
+	assert_int_equal(kmes_source_slots(src, &err), -ESHUTDOWN);
+	assert_string_equal(
+		err.text, "sim: cannot ask for the slot count: the simulator has ended");
 	stop();
 }
 
