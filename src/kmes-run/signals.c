@@ -10,9 +10,11 @@
 
 #include "run.h"
 
-/* Those that faults raise, and those by which a terminal stops a job, are our own. */
-static const int kept[] = { SIGABRT, SIGBUS,  SIGFPE,  SIGILL,	SIGSEGV, SIGSYS,
-			    SIGTRAP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
+/*
+ * Those by which a terminal stops a job are our own. A fault of ours ends us whether its
+ * signal is held back or not.
+ */
+static const int kept[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
 
 int run_signals_open(void)
 {

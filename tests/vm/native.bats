@@ -80,6 +80,19 @@ until_there() {
 	kmes-run native_subject_cases rights
 }
 
+@test "kmes-run: for a user who has two capabilities and no more, as far as /dev/kmes lets him" {
+	local user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+	"${user[@]}" --inh-caps=-all,+audit_read,+audit_write --ambient-caps=-all,+audit_read,+audit_write \
+		kmes-run native_cases read truncated threads
+	run ! "${user[@]}" kmes-run native_cases one
+	chmod 600 /dev/kmes
+	run -125 --separate-stderr "${user[@]}" kmes-run touch ran
+	chmod 666 /dev/kmes
+	[ "$stderr" = "kmes-run: /dev/kmes: Permission denied" ]
+	[ ! -e ran ]
+}
+
 @test "kmes-run: where it may not look into a program it says so once" {
 	run --separate-stderr capsh --drop=cap_sys_ptrace -- -c 'kmes-run sh -c "
 		setpriv --reuid=65534 --regid=65534 --clear-groups native_cases one
@@ -182,6 +195,9 @@ amid() {
 		without=$(trap "" $signals; exec grep ^Sig[BIC] /proc/self/status)
 		[ "$with" = "$without" ]
 	done
+	with=$(env --block-signal=USR2,TERM kmes-run grep ^Sig[BIC] /proc/self/status)
+	without=$(env --block-signal=USR2,TERM grep ^Sig[BIC] /proc/self/status)
+	[ "$with" = "$without" ]
 }
 
 @test "kmes-run: it dies as the program did, but leaves no core of its own" {

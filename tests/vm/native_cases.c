@@ -288,7 +288,8 @@ static void passed_signals(void)
 {
 	const int signals[] = { SIGHUP,	 SIGINT,  SIGQUIT,	SIGUSR1,
 				SIGUSR2, SIGPIPE, SIGTERM,	SIGWINCH,
-				SIGPWR,	 SIGURG,  SIGRTMIN + 3, SIGRTMAX };
+				SIGPWR,	 SIGURG,  SIGRTMIN + 3, SIGRTMAX,
+				SIGABRT, SIGSEGV, SIGBUS,	SIGTRAP };
 	struct timespec limit = { 60, 0 };
 	siginfo_t info;
 	sigset_t set;
