@@ -174,6 +174,7 @@ static struct answer emit_with(unsigned int set)
 {
 	bool has_rights = !(set & 1u << EMIT_NO_PRIVILEGE);
 	struct answer a = { -1, 0 };
+	uint64_t before = emitted_by_all();
 
 	if (set & 1u << EMIT_NO_TOKENS)
 		keep_bucket_empty();
@@ -185,6 +186,8 @@ static struct answer emit_with(unsigned int set)
 		if (!(set & 1u << EMIT_NO_TOKENS) || !has_rights)
 			break;
 	}
+	if (!(set & 1u << EMIT_NO_TOKENS))
+		check_eq(emitted_by_all() - before, a.error == 0);
 	return a;
 }
 
@@ -235,6 +238,7 @@ static struct answer batch_with(unsigned int set)
 	uint64_t at = set & 1u << BATCH_BAD_OUT ? BAD_POINTER : (uintptr_t)number;
 	uint64_t array = set & 1u << BATCH_BAD_ARRAY ? BAD_POINTER : (uintptr_t)entries;
 	struct answer a;
+	uint64_t before;
 
 	fill_entries();
 	if (set & 1u << BATCH_BAD_ENTRY)
@@ -243,10 +247,12 @@ static struct answer batch_with(unsigned int set)
 		check(mprotect(number, KMES_PAGE_SIZE, PROT_READ) == 0);
 	if (set & 1u << BATCH_NO_PRIVILEGE)
 		drop_capabilities(CAP(AUDIT_WRITE));
+	before = emitted_by_all();
 	errno = 0;
 	(void)native_batch(array, count_with(set), at);
 	a.error = errno;
 	a.emitted = *number;
+	check_eq(emitted_by_all() - before, a.emitted == 77 ? 0 : a.emitted);
 	return a;
 }
 
@@ -353,6 +359,18 @@ static void bad_pointers(void)
 	check_errno(emit_raw("x", 1, (void *)BAD_POINTER, 0), EINVAL);
 }
 
+/* More than any event may have is not copied only to be refused. */
+static void large_event(void)
+{
+	const uint32_t size = 256u << 20;
+	void *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(text != MAP_FAILED);
+	check_errno(emit_raw("large", 5, text, size), ENOSPC);
+	check(parent_status("VmHWM:") < 65536);
+	munmap(text, size);
+}
+
 /* Many entries that name one large text, while large events are allowed and are not. */
 static void large_batches(void)
 {
@@ -360,6 +378,7 @@ static void large_batches(void)
 	unsigned char *text = sized_payload(size, 'l');
 	uint32_t emitted = 77;
 
+	large_event();
 	fill_entries();
 	for (unsigned int i = 1; i < KMES_BATCH_MAX; i++) {
 		entries[i].payload = (uintptr_t)text;
