@@ -109,8 +109,6 @@ failing() {
 		env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" kmes-dump "$@"
 }
 
-preload_only() { [[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"; }
-
 @test "capture disk: errors of writing, syncing and closing are all said" {
 	local call error file safe text
 

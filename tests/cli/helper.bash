@@ -25,6 +25,11 @@ PATH=$KMES_BIN:$KMES_TOP/build/tools/bin:$PATH
 # Whether this run is over the module.
 over_module() { [[ ${KMES_SOURCE:-} == dev* ]] || over_native_calls; }
 
+# For a test that preloads a library into the tools.
+preload_only() {
+	[[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"
+}
+
 # Whether it is by the native calls: each tool is run by kmes-run.
 over_native_calls() { [[ ${KMES_SOURCE:-} == native ]]; }
 

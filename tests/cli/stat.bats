@@ -157,6 +157,7 @@ for row in json.load(open("stat.json"))["rings"]:
 
 @test "stat: the beat survives a step of the wall clock and a hundred SIGWINCHs" {
 	local i pid
+	preload_only
 	rings_start --slots=1
 	background stat env STEP_FILE="$KMES_TMP/stepped" LD_PRELOAD="$STEPCLOCK" kmes-stat -j 0.4 5
 	pid=$!

@@ -62,7 +62,7 @@ preloaded() {
 	TRACE_FAULT=$fault LD_PRELOAD=$KMES_TOP/build/tests/preload/oldtrace.so "$@"
 }
 needs_preload() {
-	[[ $KMES_BIN != */asan/* ]] || skip "the sanitizer comes before what is preloaded"
+	preload_only
 	[[ -e $KMES_TOP/build/tests/preload/oldtrace.so ]] || skip "nothing to preload here"
 }
 

@@ -97,6 +97,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 @test "wait: a step of the wall clock changes no time-out" {
 	local start end toucher
+	preload_only
 	rings_start
 	(sleep 0.3 && touch stepped) 3>&- &
 	toucher=$!
@@ -117,6 +118,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 
 @test "wait: an event whose wake is missing is found by the last look before a time-out" {
 	local at
+	preload_only
 	simulator_only "needs prepared rings"
 	load prepared
 	empty_ring 0
