@@ -234,10 +234,10 @@ amid() {
 }
 
 @test "kmes-run: what the program has closed is closed" {
-	local program='exec >&-; for _ in $(seq 200); do [[ ! -e seen ]] || exit 0; sleep 0.1; done; exit 1'
+	local program='exec >&- 9>&-; for _ in $(seq 200); do [[ ! -e seen ]] || exit 0; sleep 0.1; done; exit 1'
 
 	# The reader sees the end of the pipe before the program's.
-	kmes-run bash -c "$program" 3>&- | { cat; : >seen; }
+	kmes-run bash -c "$program" 3>&- 9>&1 | { cat; : >seen; }
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
@@ -295,8 +295,10 @@ amid() {
 	mkfifo gate
 	mount -t tmpfs folder folder
 	(cd folder && kmes-run bash -c 'cd / && read -r <"$1" >/dev/null 2>&1 3>&- &' - "$BATS_TEST_TMPDIR/gate")
-	umount folder
+	status=0
+	umount folder || status=$?
 	echo go >gate
+	[ "$status" -eq 0 ]
 }
 
 @test "kmes-run: who kills it kills the program; a child of that finds no calls any more" {
