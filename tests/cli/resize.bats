@@ -261,9 +261,9 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	rings_start --capacity=1M --slots=1
 	kmes-emit -n 5000 -t a
 	# The sixth request is the change itself.
-	background slow strace -o /dev/null -e trace=sendmsg \
-		-e "inject=sendmsg:delay_enter=1000000:when=6" kmes-resize 4M
-	sleep 0.5
+	background slow strace -o requests -e trace=sendmsg \
+		-e "inject=sendmsg:delay_enter=6000000:when=6" kmes-resize 4M
+	wait_until 20 has_lines requests 5
 	kmes-resize 64K >/dev/null
 	end_of $! 20
 	assert_status 0
