@@ -5,6 +5,8 @@
  * Whoever has /dev/kmes or a ring open, or a ring mapped, holds the module. So when it is
  * taken down nobody emits but its own process events, which end first.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -111,30 +113,30 @@ static int __init kmes_init(void)
 		return err;
 	err = kmes_slots_init(kmes_config_get(KMES_SET_CAPACITY));
 	if (err) {
-		pr_err("kmes: no memory for rings of %llu bytes\n",
+		pr_err("no memory for rings of %llu bytes\n",
 		       kmes_config_get(KMES_SET_CAPACITY));
-		goto wake;
+		goto err_wake;
 	}
 	/* Before sysfs, through which others may set the same. */
 	err = kmes_process_set(kmes_config_get(KMES_SET_PROCESS));
 	if (err)
-		goto slots;
+		goto err_slots;
 	err = kmes_sysfs_init();
 	if (err)
-		goto process;
+		goto err_process;
 	err = misc_register(&device);
 	if (err)
-		goto sysfs;
+		goto err_sysfs;
 	kmes_config_report();
 	return 0;
 
-sysfs:
+err_sysfs:
 	kmes_sysfs_fini();
-process:
+err_process:
 	kmes_process_set(false);
-	slots:
+err_slots:
 	kmes_slots_fini();
-wake:
+err_wake:
 	kmes_wake_fini();
 	return err;
 }

@@ -8,6 +8,8 @@
  * when it has been told of, until its leader's task is freed, which is after all of them
  * have passed.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/binfmts.h>
 #include <linux/hashtable.h>
 #include <linux/sched.h>
@@ -33,8 +35,9 @@ static struct told *find_told(pid_t tgid, u64 start)
 {
 	struct told *t;
 
-	hash_for_each_possible(told_processes, t, node,
-			       tgid) if (t->tgid == tgid && t->start == start) return t;
+	hash_for_each_possible(told_processes, t, node, tgid)
+		if (t->tgid == tgid && t->start == start)
+			return t;
 	return NULL;
 }
 
@@ -82,8 +85,7 @@ static void forget_all(void)
 	struct told *t;
 	int i;
 
-	hash_for_each_safe(told_processes, i, next, t, node)
-	{
+	hash_for_each_safe(told_processes, i, next, t, node) {
 		hash_del(&t->node);
 		kfree(t);
 	}
@@ -244,7 +246,7 @@ static int hook(void)
 					 : -ENOENT;
 
 		if (err) {
-			pr_err("kmes: cannot watch %s: %d\n", hooks[i].name, err);
+			pr_err("cannot watch %s: %d\n", hooks[i].name, err);
 			unhook();
 			return err;
 		}

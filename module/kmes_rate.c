@@ -50,8 +50,9 @@ static struct rate_entry *find_entry(struct rate_chain *chain,
 {
 	struct rate_entry *e;
 
-	hlist_for_each_entry(e, &chain->head, node) if (e->tgid == s->tgid &&
-							e->start == s->start) return e;
+	hlist_for_each_entry(e, &chain->head, node)
+		if (e->tgid == s->tgid && e->start == s->start)
+			return e;
 	return NULL;
 }
 

@@ -130,7 +130,8 @@ static void put_all(struct kmes_buffer **buffers)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) kmes_buffer_put(buffers[cpu]);
+	for_each_possible_cpu(cpu)
+		kmes_buffer_put(buffers[cpu]);
 	kfree(buffers);
 }
 
@@ -145,8 +146,7 @@ static struct kmes_buffer **alloc_all(u64 capacity, bool first)
 	buffers = kcalloc(nr_cpu_ids, sizeof(struct kmes_buffer *), GFP_KERNEL);
 	if (!buffers)
 		return ERR_PTR(-ENOMEM);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		u64 generation = 1;
 		struct kmes_buffer *b;
 
@@ -175,7 +175,8 @@ int kmes_slots_replace(u64 capacity)
 
 	if (IS_ERR(buffers))
 		return PTR_ERR(buffers);
-	for_each_possible_cpu(cpu) swap_slot(kmes_slots[cpu], buffers[cpu]);
+	for_each_possible_cpu(cpu)
+		swap_slot(kmes_slots[cpu], buffers[cpu]);
 	kfree(buffers);
 	return 0;
 }
@@ -185,7 +186,8 @@ static void free_slots(void)
 	unsigned int cpu;
 
 	if (kmes_slots)
-		for_each_possible_cpu(cpu) kfree(kmes_slots[cpu]);
+		for_each_possible_cpu(cpu)
+			kfree(kmes_slots[cpu]);
 	kfree(kmes_slots);
 	kmes_slots = NULL;
 }
@@ -197,8 +199,7 @@ static int alloc_slots(void)
 	kmes_slots = kcalloc(nr_cpu_ids, sizeof(struct kmes_slot *), GFP_KERNEL);
 	if (!kmes_slots)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct kmes_slot *slot =
 			kzalloc_node(sizeof(*slot), GFP_KERNEL, cpu_to_node(cpu));
 

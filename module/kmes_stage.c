@@ -43,7 +43,8 @@ void kmes_stage_fini(struct kmes_stage *st)
 {
 	struct chunk *c, *next;
 
-	list_for_each_entry_safe(c, next, &st->chunks, list) free_chunk(c);
+	list_for_each_entry_safe(c, next, &st->chunks, list)
+		free_chunk(c);
 	kvfree(st->records);
 }
 
@@ -102,8 +103,7 @@ void kmes_stage_expire(struct kmes_stage *st)
 {
 	struct chunk *c, *next;
 
-	list_for_each_entry_safe(c, next, &st->chunks, list)
-	{
+	list_for_each_entry_safe(c, next, &st->chunks, list) {
 		u64 bytes = 0;
 		u32 i;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kmes_subject.c - on whose account a call is made: privileges and identity. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -29,7 +31,7 @@ int kmes_subjects_init(void)
 		filp_close(file, NULL);
 	}
 	if (len < 0 || uuid_parse(text, &id)) {
-		pr_err("kmes: cannot read " BOOT_ID " (is /proc mounted?)\n");
+		pr_err("cannot read " BOOT_ID " (is /proc mounted?)\n");
 		return len < 0 ? len : -EIO;
 	}
 	memcpy(&guid_key, &id, sizeof(guid_key));

@@ -6,6 +6,8 @@
  * patched. They are called through static calls: a direct call lands also where indirect
  * branch tracking would trap an indirect one.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/mutex.h>
 #include <linux/futex.h>
 #include <linux/kprobes.h>
@@ -86,7 +88,7 @@ int kmes_symbols_find(void)
 	unsigned long pidfd_get_pid = find("pidfd_get_pid");
 
 	if (!futex) {
-		pr_err("kmes: cannot find " FUTEX_SYSCALL
+		pr_err("cannot find " FUTEX_SYSCALL
 		       ", without which no consumer can be woken (is CONFIG_KPROBES set?)\n");
 		return -ENOSYS;
 	}
@@ -97,7 +99,7 @@ int kmes_symbols_find(void)
 		static_call_update(kmes_sc_pidfd_get_pid,
 				   (typeof(&no_pidfd_get_pid))pidfd_get_pid);
 	else
-		pr_warn("kmes: cannot find pidfd_get_pid: no emission for others\n");
+		pr_warn("cannot find pidfd_get_pid: no emission for others\n");
 	return 0;
 }
 

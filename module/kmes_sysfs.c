@@ -127,15 +127,16 @@ static void remove_slots(unsigned int end)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) if (cpu < end) kobject_put(&kmes_slots[cpu]->kobj);
+	for_each_possible_cpu(cpu)
+		if (cpu < end)
+			kobject_put(&kmes_slots[cpu]->kobj);
 }
 
 static int add_slots(void)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		int err = kobject_init_and_add(&kmes_slots[cpu]->kobj, &slot_type, root,
 					       "cpu%u", cpu);
 

@@ -11,6 +11,8 @@
  * irq_work, as the scheduler's locks may be held at that point; that wakes the thread.
  * Requests for one buffer that are still pending are one.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/file.h>
@@ -75,8 +77,7 @@ static bool borrow_mm(struct kmes_buffer *b, unsigned int n, struct mm_struct **
 	bool found = false;
 
 	spin_lock(&b->lock);
-	list_for_each_entry(m, &b->mms, list)
-	{
+	list_for_each_entry(m, &b->mms, list) {
 		if (n--)
 			continue;
 		found = true;
@@ -121,8 +122,7 @@ static void serve_queue(void)
 	struct llist_node *first = llist_del_all(&wake_queue);
 	struct kmes_buffer *b, *next;
 
-	llist_for_each_entry_safe(b, next, first, wake_node)
-	{
+	llist_for_each_entry_safe(b, next, first, wake_node) {
 		clear_bit(0, &b->wake_queued);
 		/* A word that moves after this is queued again; pairs with kmes_wake. */
 		smp_mb__after_atomic();
@@ -180,7 +180,7 @@ static void drop_mm(void)
 static int wake_main(void *ready)
 {
 	if (!borrow && own_mm()) {
-		pr_warn("kmes: no memory map for waking: using those of consumers\n");
+		pr_warn("no memory map for waking: using those of consumers\n");
 		borrow = true;
 	}
 	complete(ready);
@@ -267,8 +267,9 @@ void kmes_wake_unmap(struct kmes_buffer *b, struct mm_struct *mm, unsigned long 
 	struct kmes_wake_mm *m, *found = NULL;
 
 	spin_lock(&b->lock);
-	list_for_each_entry(m, &b->mms, list) if (m->mm == mm && m->address == address)
-		found = m;
+	list_for_each_entry(m, &b->mms, list)
+		if (m->mm == mm && m->address == address)
+			found = m;
 	if (found)
 		list_del(&found->list);
 	spin_unlock(&b->lock);
@@ -306,8 +307,8 @@ int kmes_wake_init(void)
 	wake_file = open_wake_file();
 	if (IS_ERR(wake_file))
 		return PTR_ERR(wake_file);
-	for_each_possible_cpu(cpu) * per_cpu_ptr(&wake_work, cpu) =
-		IRQ_WORK_INIT_HARD(rouse);
+	for_each_possible_cpu(cpu)
+		*per_cpu_ptr(&wake_work, cpu) = IRQ_WORK_INIT_HARD(rouse);
 	wake_thread = kthread_create(wake_main, &ready, "kmes_wake");
 	if (IS_ERR(wake_thread)) {
 		fput(wake_file);
@@ -324,7 +325,8 @@ void kmes_wake_fini(void)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) irq_work_sync(per_cpu_ptr(&wake_work, cpu));
+	for_each_possible_cpu(cpu)
+		irq_work_sync(per_cpu_ptr(&wake_work, cpu));
 	kthread_stop(wake_thread);
 	fput(wake_file);
 	ida_destroy(&wake_ids);
