@@ -24,6 +24,7 @@
 #include "kmes_emit.h"
 #include "kmes_kernel.h"
 #include "kmes_move.h"
+#include "kmes_pack.h"
 #include "kmes_ring.h"
 
 #if PAGE_SIZE != KMES_PAGE_SIZE
@@ -156,6 +157,10 @@ void kmes_stage_fini(struct kmes_stage *st);
 int kmes_stage_add(struct kmes_stage *st, u64 type, u16 type_len, u64 payload,
 		   u32 payload_len, u64 expected);
 void kmes_stage_expire(struct kmes_stage *st);
+
+/* kmes_kernel.c: besides what kmes_kernel.h has. */
+
+void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p);
 
 /* kmes_config.c: the values that can be set. */
 

@@ -96,18 +96,6 @@ static int apply_process(u64 old, u64 value)
 	return kmes_process_set(value);
 }
 
-static void send(const char *type, const struct kmes_pack *p)
-{
-	struct kmes_kernel_event event = {
-		.type = type,
-		.type_len = strlen(type),
-		.payload = p->buf,
-		.payload_len = p->len,
-	};
-
-	kmes_emit_kernel(KMES_ORIGIN_KMES, &event);
-}
-
 static int apply_capacity(u64 old, u64 value)
 {
 	u8 buf[KMES_SELF_SIZE];
@@ -117,7 +105,7 @@ static int apply_capacity(u64 old, u64 value)
 	if (!err)
 		return 0;
 	kmes_self_swap_failed(&p, value, old, err);
-	send(KMES_SELF_SWAP_FAILED, &p);
+	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_SWAP_FAILED, &p);
 	return err;
 }
 
@@ -127,7 +115,7 @@ static void send_applied(const struct setting *set)
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 
 	kmes_self_applied(&p, set->name, set->value, kmes_config_get(KMES_SET_CAPACITY));
-	send(KMES_SELF_APPLIED, &p);
+	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_APPLIED, &p);
 }
 
 /* Why a text was refused: `err` is -EINVAL for no number, else -ERANGE. */
@@ -157,7 +145,7 @@ static void send_rejected(const struct setting *set, const char *text, size_t le
 		kmes_pack_str(&p, text, len);
 		kmes_self_rejected_tail(&p, &v);
 	}
-	send(KMES_SELF_REJECTED, &p);
+	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_REJECTED, &p);
 }
 
 /* Decimal digits and nothing else: -EINVAL if not, -ERANGE if not acceptable. */

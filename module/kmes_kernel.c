@@ -77,6 +77,21 @@ int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
 }
 EXPORT_SYMBOL_GPL(kmes_emit_kernel);
 
+/* An event of the module's own. */
+void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p)
+{
+	struct kmes_kernel_event event = {
+		.type = type,
+		.type_len = strlen(type),
+		.payload = p->buf,
+		.payload_len = p->len,
+	};
+
+	/* A truncated map would be worse than none: whoever packs it knows its size. */
+	if (!WARN_ON_ONCE(!kmes_pack_is_whole(p)))
+		kmes_emit_kernel(origin_class, &event);
+}
+
 /* The run of good events at the start, up to RUN_MAX of them, in one publication. */
 static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *events,
 		     u32 count, const struct kmes_stamp *stamp)

@@ -18,7 +18,6 @@
 #include <linux/tracepoint.h>
 
 #include "kmes.h"
-#include "kmes_pack.h"
 
 #define PAYLOAD_SIZE 384
 
@@ -91,18 +90,6 @@ static void forget_all(void)
 	}
 }
 
-static void send(const char *type, const struct kmes_pack *p)
-{
-	struct kmes_kernel_event event = {
-		.type = type,
-		.type_len = strlen(type),
-		.payload = p->buf,
-		.payload_len = p->len,
-	};
-
-	kmes_emit_kernel(KMES_ORIGIN_HOST, &event);
-}
-
 static void pack_number(struct kmes_pack *p, const char *key, s64 value)
 {
 	kmes_pack_text(p, key);
@@ -135,7 +122,7 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	pack_comm(&p, child);
 	kmes_pack_text(&p, "child_guid");
 	kmes_pack_bin(&p, guid, sizeof(guid));
-	send("process.fork", &p);
+	kmes_emit_pack(KMES_ORIGIN_HOST, "process.fork", &p);
 }
 
 static void send_exec(void *buf, u32 size, const struct task_struct *task,
@@ -148,7 +135,7 @@ static void send_exec(void *buf, u32 size, const struct task_struct *task,
 	pack_comm(&p, task);
 	kmes_pack_text(&p, "filename");
 	kmes_pack_str(&p, filename, len);
-	send("process.exec", &p);
+	kmes_emit_pack(KMES_ORIGIN_HOST, "process.exec", &p);
 }
 
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
@@ -192,7 +179,7 @@ static void on_exit(void *data, struct task_struct *task)
 	pack_number(&p, "pid", task->tgid);
 	pack_comm(&p, task);
 	pack_number(&p, "code", exit_code(task));
-	send("process.exit", &p);
+	kmes_emit_pack(KMES_ORIGIN_HOST, "process.exit", &p);
 }
 
 static void on_free(void *data, struct task_struct *task)
