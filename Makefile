@@ -345,7 +345,7 @@ check-stress: all stress-programs #: the long stress tests
 check-model: #: the protocol's memory order and wake-ups, as models
 	$(RUN) model
 
-check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, 6.1-rt, 6.12-rt, debug; SOURCE=dev, native
+check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, 6.1-rt, 6.12-rt, debug, kcsan; SOURCE=dev, native
 	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) KMES_VM_SOURCE=$(SOURCE) $(RUN) vm
 
 check-arm64: #: built for 64-bit ARM, the unit tests in an emulator

@@ -26,3 +26,8 @@ vm_lock() {
 vm_is_native() {
 	[ "$1" != 7 ]
 }
+
+# vm_is_prebuilt: whether Debian has built the kernel; the others are built here, and slow.
+vm_is_prebuilt() {
+	[ "$1" != debug ] && [ "$1" != kcsan ]
+}

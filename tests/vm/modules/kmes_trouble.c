@@ -2,13 +2,14 @@
 /* Faults on demand: proves that the virtual machine's checks see them. */
 #include <linux/delay.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
 static char *kind = "none";
 module_param(kind, charp, 0);
-MODULE_PARM_DESC(kind, "none, warn, oops, pinned, sleep, deadlock, overrun, leak");
+MODULE_PARM_DESC(kind, "none, warn, oops, pinned, sleep, deadlock, overrun, leak, race");
 
 static DEFINE_SPINLOCK(lock_a);
 static DEFINE_SPINLOCK(lock_b);
@@ -55,6 +56,32 @@ static void trouble_leak(void)
 	}
 }
 
+static int trouble_racer(void *word)
+{
+	unsigned int *n = word;
+
+	while (!kthread_should_stop()) {
+		++*n;
+		OPTIMIZER_HIDE_VAR(n);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void trouble_race(void)
+{
+	static unsigned int word;
+	struct task_struct *racers[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		racers[i] = kthread_run(trouble_racer, &word, "kmes_racer%d", i);
+	msleep(3000);
+	for (i = 0; i < 2; i++)
+		if (!IS_ERR(racers[i]))
+			kthread_stop(racers[i]);
+}
+
 static int __init trouble_init(void)
 {
 	WARN(!strcmp(kind, "warn"), "as asked for");
@@ -69,6 +96,8 @@ static int __init trouble_init(void)
 		trouble_overrun();
 	if (!strcmp(kind, "leak"))
 		trouble_leak();
+	if (!strcmp(kind, "race"))
+		trouble_race();
 	return 0;
 }
 
