@@ -4,7 +4,7 @@
 
 CC      ?= cc
 CFLAGS  ?= -O2 -g
-WERROR  ?= -Werror
+WERROR  ?=
 PREFIX  ?= /usr/local
 DESTDIR ?=
 KDIR    ?= /lib/modules/$(shell uname -r)/build
@@ -188,7 +188,9 @@ LIBS_kmes-stat += $(shell pkg-config --libs ncursesw)
 else
 MISSING += ncursesw
 endif
-TEST_LIBS := -lcmocka -lmsgpackc $(LIBS_kmes-emit) $(LIBS_kmes-stat)
+# msgpack-c from 6 on has another name than before.
+MSGPACK   := $(if $(call HAVE,msgpack-c),-lmsgpack-c,-lmsgpackc)
+TEST_LIBS := -lcmocka $(MSGPACK) $(LIBS_kmes-emit) $(LIBS_kmes-stat)
 
 WARN := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OWN  := -std=c11 -D_GNU_SOURCE -DKMES_VERSION='"$(VERSION)"' $(WARN) $(SAN_FLAGS) \
@@ -298,10 +300,12 @@ MAKE2 = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2)
 deps: #: install the Debian packages that are missing, or say which
 	tests/deps
 
-demo: deps #: show the tools at work on rings in memory
+demo: #: show the tools at work on rings in memory
+	tests/deps build
 	$(MAKE2) all
 	tests/demo
 
+check: export WERROR = -Werror
 check: deps #: everything below but for bench and what it shortens (up to half an hour)
 	tests/promtool
 	$(MAKE2) all preloads unit-programs stress-programs vm-programs
@@ -357,7 +361,8 @@ check-bare: #: the demo and the check in a fresh Debian 12 (root, debootstrap)
 requirements: #: each requirement with its tests
 	tests/requirements
 
-lint: all #: layout, licences, warnings, options in manual pages
+lint: #: layout, licences, warnings, options in manual pages
+	$(MAKE2) WERROR=-Werror all
 	tests/lint
 
 format: #: lay out all C files by .clang-format

@@ -30,10 +30,12 @@ void kmes_trace_names_free(struct kmes_trace_names *names)
 static int split_names(struct kmes_trace_names *all, const char *available)
 {
 	size_t lines = 0;
+	const char *newline;
 	char *at, *save;
 
 	memset(all, 0, sizeof(*all));
-	for (at = strchr(available, '\n'); at; at = strchr(at + 1, '\n'))
+	for (newline = strchr(available, '\n'); newline;
+	     newline = strchr(newline + 1, '\n'))
 		lines++;
 	all->text = strdup(available);
 	all->name = calloc(lines + 2, sizeof(*all->name));

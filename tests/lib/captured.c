@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* captured.c - see captured.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "captured.h"
 #include "testring.h"
+#include "unit.h"
 
 const struct kmes_capture_info captured_info = {
-	.stream_id = "stream-id-16byte",
-	.boot_id = "boot-id-16-bytes",
+	.stream_id = { 's', 't', 'r', 'e', 'a', 'm', '-', 'i', 'd', '-', '1', '6', 'b',
+		       'y', 't', 'e' },
+	.boot_id = { 'b', 'o', 'o', 't', '-', 'i', 'd', '-', '1', '6', '-', 'b', 'y', 't',
+		     'e', 's' },
 	.start_ns = 0x1122334455667788,
 	.slots = 3,
 };

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* child.c - see child.h. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "child.h"
 #include "cli.h"
+#include "unit.h"
 
 pid_t child_start(void (*body)(void *arg), void *arg, int *err)
 {

@@ -6,16 +6,11 @@
 #ifndef KMES_TESTS_READER_FIXTURE_H
 #define KMES_TESTS_READER_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "testsource.h"
+#include "unit.h"
 
 #define K64 65536u
 

@@ -7,21 +7,16 @@
 #define KMES_TESTS_SIMSERVER_FIXTURE_H
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sim_proto.h"
+#include "unit.h"
 
 /* A stand-in for the simulator: serves one client as `answer` likes. */
 struct server {
@@ -113,7 +108,7 @@ static inline int start(bool (*answer)(struct server *, const struct sim_request
 	return kmes_source_open(&src, server.name, &stopped, &err);
 }
 
-static inline void stop(void)
+static inline void server_stop(void)
 {
 	unsigned int i;
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Blocks on their way out: how many bytes may wait, whatever they come in and hold. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +11,7 @@
 
 #include "block.h"
 #include "inflate.h"
+#include "unit.h"
 
 /* A sink into a pipe that holds a page, and what came out of its other end. */
 struct pipe_sink {
@@ -162,7 +157,7 @@ static void block_huge_ones_share_what_may_wait(void **state)
 		/* It stands still: half a second is long for memory alone. */
 		while (!atomic_load(&giver.given) || atomic_load(&giver.asked) < 5)
 			usleep(1000);
-		assert_in_range(atomic_load(&giver.given), 1, 4);
+		assert_between(atomic_load(&giver.given), 1, 4);
 		start_reader(&giver.pipe);
 		assert_int_equal(pthread_join(thread, NULL), 0);
 		end(&giver.pipe, (uint64_t)HUGE * HUGE_BLOCKS, HUGE_BLOCKS);
@@ -201,7 +196,7 @@ static void block_size_is_waited_for_when_zeros_turn_to_noise(void **state)
 		put_block(sink, true);
 	alarm(0);
 	assert_int_equal(kmes_block_sink_close(sink, NULL), 0);
-	assert_in_range(lseek(fd, 0, SEEK_END), size, size + 2 * KMES_BLOCK_SIZE);
+	assert_between(lseek(fd, 0, SEEK_END), size, size + 2 * KMES_BLOCK_SIZE);
 	close(fd);
 }
 

@@ -2,19 +2,14 @@
 /* Captures: bytes of the format, round trips through memory files, cuts, damage, growth. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "captured.h"
+#include "unit.h"
 
 static struct kmes_capture_reader *open_at(int fd, off_t at, bool follow)
 {

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* What all tools have in common: options, lists of CPUs, messages. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "child.h"
 #include "cli.h"
+#include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -2,20 +2,15 @@
 /* The output of a tool: slow readers, those that went, disks that are full, signals to stop. */
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "child.h"
 #include "cli.h"
+#include "unit.h"
 
 #define FLOOD (1024 * 1024 + 77)
 

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The signals of a tool and of what it starts. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "child.h"
 #include "cli.h"
+#include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

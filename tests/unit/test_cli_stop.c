@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Stopping, as threads see it; ThreadSanitizer looks on. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "unit.h"
 
 static atomic_bool is_asking;
 

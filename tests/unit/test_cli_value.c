@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Values as they are typed: numbers, times, sizes, rates, CPU lists, and escaping. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli.h"
+#include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

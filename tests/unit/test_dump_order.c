@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The window that puts events of captures in order: merges, queues, and its width. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
 #include "src/kmes-dump/order.h"
 #include "testring.h"
+#include "unit.h"
 
 #define WIDE (64u << 20)
 
@@ -57,7 +52,7 @@ static const char *rest(struct dump_order *o)
 	text[0] = '\0';
 	dump_order_drain(o);
 	while (dump_order_take(o, &item, &info)) {
-		assert_in_range(len, 0, sizeof(text) - 64);
+		assert_between(len, 0, sizeof(text) - 64);
 		if (item.kind == KMES_ITEM_LOSS)
 			len += (size_t)sprintf(text + len, "%s%u:-%llu", len ? " " : "",
 					       item.loss.cpu,
@@ -224,12 +219,12 @@ static void dump_order_window_is_as_wide_as_it_says(void **state)
 	(void)state;
 	/* Four runs of 300 KB fit into it, those of 1.8 MB do not. */
 	assert_int_equal(slide(KMES_ORDER_TIME, 40000, 300, &held), 0);
-	assert_in_range(held, 1500, 2200);
+	assert_between(held, 1500, 2200);
 	assert_true(slide(KMES_ORDER_TIME, 40000, 1800, &held) > 1000);
-	assert_in_range(held, 1500, 2200);
+	assert_between(held, 1500, 2200);
 	/* By CPU: runs as long as the window, not single events. */
-	assert_in_range(slide(KMES_ORDER_CPU, 40000, 1, &held), 4 * 19, 4 * 27);
-	assert_in_range(held, 1500, 2200);
+	assert_between(slide(KMES_ORDER_CPU, 40000, 1, &held), 4 * 19, 4 * 27);
+	assert_between(held, 1500, 2200);
 }
 
 static void dump_order_event_wider_than_the_window_goes_alone(void **state)

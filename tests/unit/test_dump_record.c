@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The recorder's clock: how long at most something that was read stays in memory alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +10,7 @@
 
 #include "src/kmes-dump/record.h"
 #include "testring.h"
+#include "unit.h"
 
 #define MS 1000000ull
 
@@ -69,7 +64,7 @@ static void wait_for_events(struct dump_recorder *rec, uint64_t events)
 	int i;
 
 	for (i = 0; kmes_capture_safe_events(rec->writer) < events; i++) {
-		assert_in_range(i, 0, 3000);
+		assert_between(i, 0, 3000);
 		usleep(10000);
 	}
 	assert_int_equal(kmes_capture_safe_events(rec->writer), events);

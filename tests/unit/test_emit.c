@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The checks before an emit: their bounds, their order, what trusted emitters owe. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmes_emit.h"
+#include "unit.h"
 
 static const struct kmes_emit_limits limits = {
 	.max_event_size = 65536,

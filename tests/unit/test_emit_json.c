@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* JSON lines to MessagePack: each kind of value, the tags, and what the letter forbids. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmes_msgpack.h"
+#include "unit.h"
 #include "src/kmes-emit/emit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

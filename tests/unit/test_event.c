@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Taking an event apart: fields, grown headers, sizes that cannot be [D6 E5 M9]. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
 #include "kmes.h"
+#include "unit.h"
 
 /* An event of type "app.login" with a two-byte payload; 88 bytes. */
 static const uint8_t login[] = {

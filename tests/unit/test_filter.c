@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Filters: types, origins, times, CPUs, and conditions on fields of hostile payloads. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "filter.h"
 #include "match.h"
+#include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

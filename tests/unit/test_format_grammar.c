@@ -3,15 +3,9 @@
  * A hostile corpus printed as text and as JSON: format_grammar.py parses every line back
  * and compares the values, jq reads every line of JSON, and no locale changes a byte.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <locale.h>
 #include <unistd.h>
@@ -19,6 +13,7 @@
 #include "hostile.h"
 #include "payload.h"
 #include "sample.h"
+#include "unit.h"
 
 #define EVENTS 1500
 #define JQ_DEPTH 255

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The JSON format, to the letter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sample.h"
+#include "unit.h"
 
 #define HEAD                                                                             \
 	"{\"time\":\"2026-11-29T20:21:22.123456789Z\",\"ts_ns\":1795983682123456789,"    \

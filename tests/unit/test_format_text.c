@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Values in the text formats, to the letter: numbers, keys, escapes, conventions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sample.h"
+#include "unit.h"
 
 #define HEAD "cpu0  #17  USR  t"
 

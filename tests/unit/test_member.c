@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The search for a sound gzip member: what it takes for one, and what it may cost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -15,6 +9,7 @@
 #include <zlib.h>
 
 #include "member.h"
+#include "unit.h"
 
 static bool is_start(void *arg, const uint8_t *bytes, size_t len)
 {
@@ -55,7 +50,7 @@ static int find(int fd, uint64_t from, uint64_t *at, uint64_t budget, int *asked
 
 	*asked = 0;
 	while ((rc = kmes_member_find(&search)) == -EINTR)
-		assert_in_range(++rounds, 1, 10);
+		assert_between(++rounds, 1, 10);
 	*at = search.at;
 	return rc;
 }
@@ -142,7 +137,7 @@ static void member_that_is_none_costs_no_more_than_the_budget(void **state)
 	put(fd, good, pack("good", 10, good, sizeof(good)));
 	/* Each costs 10 MiB: after the fourth it is enough. */
 	assert_int_equal(find(fd, 0, &at, 35 << 20, &asked), 0);
-	assert_in_range(asked, 4, 8);
+	assert_between(asked, 4, 8);
 	assert_int_equal(find(fd, 0, &at, 300 << 20, &asked), 1);
 	assert_int_equal(at, 20 * len);
 	close(fd);
@@ -162,7 +157,7 @@ static void member_that_never_begins_costs_no_more_than_the_budget(void **state)
 	assert_int_equal(find(fd, 0, &at, 8 << 20, &asked), 0);
 	alarm(0);
 	/* The first of them go to the end of the file. */
-	assert_in_range(asked, 8, 12);
+	assert_between(asked, 8, 12);
 	close(fd);
 }
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* A ring's events moving into its successor while the writer goes on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmes_move.h"
 #include "testring.h"
+#include "unit.h"
 
 #define SMALL 65536u
 #define LARGE 1048576u

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The MessagePack walker and the UTF-8 check: each form at its bounds, depth, hostile bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmes_msgpack.h"
+#include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Floating point numbers as text: literals, and the C library as a judge of the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "number.h"
 #include "outbuf.h"
+#include "unit.h"
 
 static const char *text64(uint64_t bits)
 {
@@ -136,7 +131,7 @@ static void check64(uint64_t bits)
 	memcpy(&v, &bits, sizeof(v));
 	back = strtod(text, NULL);
 	assert_memory_equal(&back, &v, sizeof(v));
-	assert_in_range(digits, 1, 17);
+	assert_between(digits, 1, 17);
 	assert_non_null(strpbrk(text, ".e"));
 	/* The library rounds to the nearest text of so many digits. */
 	snprintf(same, sizeof(same), "%.*e", (int)digits - 1, v);
@@ -161,7 +156,7 @@ static void check32(uint32_t bits)
 	memcpy(&v, &bits, sizeof(v));
 	back = strtof(text, NULL);
 	assert_memory_equal(&back, &v, sizeof(v));
-	assert_in_range(digits, 1, 9);
+	assert_between(digits, 1, 9);
 	if (digits > 1) {
 		snprintf(fewer, sizeof(fewer), "%.*e", (int)digits - 2, v);
 		assert_false(strtof(fewer, NULL) == v);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Ordered accesses of writer, reader and sleeper, against the shapes in tests/model. */
 #include "order_trace.h"
+#include "unit.h"
 
 /* The library's own files, compiled with the accesses written down. */
 #include "libcommon/ring_mapped.c"
 #include "libcommon/wait.c"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 #define CAPACITY 65536u
 

@@ -5,17 +5,12 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmes_order.h"
+#include "unit.h"
 
 #define ROUNDS 6000
 #define TRIES 100 /* a round */

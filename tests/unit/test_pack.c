@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The small MessagePack writer, and the events that a producer sends about itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kmes_msgpack.h"
 #include "kmes_self.h"
 #include "pack_fast.h"
+#include "unit.h"
 
 static __u8 buf[KMES_SELF_SIZE];
 

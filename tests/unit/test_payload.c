@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Walking payloads: places, ends, hints of keys; and the columns of code points. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "columns.h"
 #include "payload.h"
+#include "unit.h"
 
 /*
  * The walk as letters: T, I, K, V for a token at the top, in a list, as key, as value; a

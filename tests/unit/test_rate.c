@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The token bucket: burst, refill, reserve and refund, a change of rate, age [E11]. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kmes_abi.h"
 #include "kmes_rate.h"
+#include "unit.h"
 
 #define MS 1000000ull
 #define START (1000 * MS)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The reader over rings of the test's own: every event once, loss exact, where it starts. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "reader_fixture.h"
+#include "unit.h"
 
 /* [D0] [D7] [A8] [A3] */
 static void reader_hands_out_every_event_once_from_the_oldest(void **state)

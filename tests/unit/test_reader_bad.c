@@ -4,16 +4,11 @@
  * handed out that is none or twice, no endless loop, and reading goes on.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "reader_fixture.h"
+#include "unit.h"
 
 /* An endless loop ends the program instead of the patience of whoever waits. */
 static int setup(void **state)
@@ -424,7 +419,7 @@ static void follow_for_ms(uint32_t ms)
 		assert_int_equal(testlog_drain(got, rd), 0);
 		kmes_reader_wait(rd, 20, -1);
 	}
-	assert_in_range(naps, 0, ms / 20 + 5);
+	assert_between(naps, 0, ms / 20 + 5);
 }
 
 /* [D1] */

@@ -4,13 +4,7 @@
  * turn at the first, the second, the third, ... the writer writes, laps, or replaces the
  * ring. Whatever the place, every sequence is read or told as lost, once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "kmes_order.h"
 
@@ -38,6 +32,7 @@ static void copy_in_pieces(void *dst, const void *src, size_t n)
 #include "libcommon/wait.c"
 
 #include "reader_fixture.h"
+#include "unit.h"
 
 #define SMALL 4096u
 #define LARGE 16384u
@@ -240,7 +235,7 @@ static void race_at_each_access_every_sequence_is_accounted_for(void **state)
 			while (run_one(&actions[i], at, variant & 1, variant & 2,
 				       variant & 4))
 				at++;
-			assert_in_range(at, 8, ACCESSES_MAX);
+			assert_between(at, 8, ACCESSES_MAX);
 		}
 	}
 }
@@ -291,7 +286,7 @@ static void race_at_each_access_of_opening_nothing_is_left_out(void **state)
 			alarm(60);
 			while (open_one(&actions[i], at, variant & 1, variant & 2))
 				at++;
-			assert_in_range(at, 3, ACCESSES_MAX);
+			assert_between(at, 3, ACCESSES_MAX);
 		}
 	}
 }
@@ -314,7 +309,7 @@ static void race_at_each_access_of_the_sleep_nothing_is_slept_over(void **state)
 			if (act) {
 				act = NULL;
 				end(NULL);
-				assert_in_range(at, 3, 20);
+				assert_between(at, 3, 20);
 				break;
 			}
 			/* It came before the sleep, or its wake ended it. */

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Time order across CPUs: merged by stamp, held for nobody, whatever the clock does. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "reader_fixture.h"
+#include "unit.h"
 
 #define HOUR_NS 3600000000000ull
 #define MS_NS 1000000ull
@@ -131,7 +126,7 @@ static void time_order_silent_cpus_hold_nothing_back(void **state)
 	(void)state;
 	begin(8, K64);
 	start(KMES_ORDER_TIME, false, false);
-	assert_in_range(best_delay_ms(7, 0), 0, 15);
+	assert_between(best_delay_ms(7, 0), 0, 15);
 	assert_int_equal(got->events, 6);
 }
 
@@ -141,9 +136,9 @@ static void time_order_clock_step_holds_nothing_beyond_20_ms(void **state)
 	(void)state;
 	begin(8, K64);
 	start(KMES_ORDER_TIME, false, false);
-	assert_in_range(best_delay_ms(3, HOUR_NS), 0, 20 + 12);
-	assert_in_range(best_delay_ms(3, 0), 0, 15);
-	assert_in_range(best_delay_ms(3, -HOUR_NS), 0, 10);
+	assert_between(best_delay_ms(3, HOUR_NS), 0, 20 + 12);
+	assert_between(best_delay_ms(3, 0), 0, 15);
+	assert_between(best_delay_ms(3, -HOUR_NS), 0, 10);
 }
 
 /*
@@ -178,7 +173,7 @@ static void time_order_future_stamps_are_each_held_20_ms_at_most(void **state)
 		assert_int_equal(item.event->seq, seen);
 	}
 	/* The machine may have stopped us once or twice; a rule it must not be. */
-	assert_in_range(late, 0, 100);
+	assert_between(late, 0, 100);
 }
 
 /* Until a silent CPU can bring nothing older any more, an event waits. */
@@ -227,7 +222,7 @@ static void time_order_looks_at_silent_cpus_during_a_backlog(void **state)
 		assert_int_equal(kmes_reader_next(rd, &item), 1);
 		events++;
 	} while (item.event->cpu != 1);
-	assert_in_range(events, 1, 2000);
+	assert_between(events, 1, 2000);
 }
 
 /* One CPU's future holds up no other CPU. */
@@ -250,7 +245,7 @@ static void time_order_future_on_one_cpu_does_not_delay_the_others(void **state)
 	}
 	assert_int_equal(got->events, 12);
 	assert_memory_equal(got->text, "1.1 0.1 1.2 0.2 1.3 0.3 ", 24);
-	assert_in_range(best / MS_NS, 0, 15);
+	assert_between(best / MS_NS, 0, 15);
 }
 
 /* A late event, stamped long ago, is handed out at once and out of order, never dropped. */

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The reader's sleep: what ends it, what it leaves on the pages, and how long it may be. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "reader_fixture.h"
+#include "unit.h"
 
 #define MS_NS 1000000ull
 
@@ -78,12 +73,12 @@ static void wait_on_silent_rings_is_bounded(void **state)
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	ms = wait_ms(100);
-	assert_in_range(ms, 90, 1000);
+	assert_between(ms, 90, 1000);
 	/* More than the bound is not slept whatever is asked for, nor for ever. */
-	assert_in_range(wait_ms(60000), 90, 1000);
-	assert_in_range(wait_ms(-1), 90, 1000);
-	assert_in_range(wait_ms(20), 15, 500);
-	assert_in_range(wait_ms(0), 0, 50);
+	assert_between(wait_ms(60000), 90, 1000);
+	assert_between(wait_ms(-1), 90, 1000);
+	assert_between(wait_ms(20), 15, 500);
+	assert_between(wait_ms(0), 0, 50);
 }
 
 /* [N5] [N7] [P5] */
@@ -93,8 +88,8 @@ static void wait_ends_when_an_event_comes(void **state)
 	begin(2, K64);
 	start(KMES_ORDER_CPU, false, false);
 	/* Well below the bound at which it would look by itself. */
-	assert_in_range(wake_ms(0), 0, 40);
-	assert_in_range(wake_ms(1), 0, 40);
+	assert_between(wake_ms(0), 0, 40);
+	assert_between(wake_ms(1), 0, 40);
 }
 
 /* [N2] [N3] [N8] */
@@ -105,7 +100,7 @@ static void wait_does_not_sleep_while_an_event_is_there(void **state)
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	emit(1, 1);
-	assert_in_range(wait_ms(100), 0, 80);
+	assert_between(wait_ms(100), 0, 80);
 	/* Cleared where the event is, left where none is. */
 	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
 	testlog_drain(got, rd);
@@ -151,8 +146,8 @@ static void wait_flag_does_not_stay_set_under_load(void **state)
 		testlog_drain(got, rd);
 	}
 	assert_int_equal(got->events, 400);
-	assert_in_range(ts->rings[0]->w.counts.wakes, 1, 2);
-	assert_in_range(ts->rings[1]->w.counts.wakes, 1, 2);
+	assert_between(ts->rings[0]->w.counts.wakes, 1, 2);
+	assert_between(ts->rings[1]->w.counts.wakes, 1, 2);
 	assert_int_equal(ts->rings[0]->consumer->need_wake, 0);
 	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
 }
@@ -190,7 +185,7 @@ static void wait_robbed_of_its_flag_sees_the_event_within_the_bound(void **state
 		best = later.sent_ns < best ? later.sent_ns : best;
 	}
 	assert_int_equal(ts->rings[0]->w.counts.wakes, 0);
-	assert_in_range(best / MS_NS, 0, 110);
+	assert_between(best / MS_NS, 0, 110);
 }
 
 /* The futex is the page's, so that a wake from another process reaches it. [N7] [N5] */
@@ -225,7 +220,7 @@ static void wait_is_ended_by_another_process(void **state)
 		/* The child's writer was a copy of ours, which does the same once more. */
 		emit(0, 1);
 	}
-	assert_in_range(best / MS_NS, 0, 40);
+	assert_between(best / MS_NS, 0, 40);
 }
 
 /* [N9] */
@@ -237,10 +232,10 @@ static void wait_on_256_rings_is_ended_by_any_of_them(void **state)
 	begin(256, 4096);
 	start(KMES_ORDER_CPU, false, false);
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
-		assert_in_range(wake_ms(cpus[i]), 0, 60);
+		assert_between(wake_ms(cpus[i]), 0, 60);
 	assert_int_equal(got->events, 40);
 	testlog_drain(got, rd);
-	assert_in_range(wait_ms(100), 90, 1000);
+	assert_between(wait_ms(100), 90, 1000);
 }
 
 /* Exactly what one call takes, one more, and where a third call is needed. [N5] */
@@ -252,9 +247,9 @@ static void wait_on_as_many_rings_as_one_call_takes_and_one_more(void **state)
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		begin(counts[i], 4096);
 		start(KMES_ORDER_CPU, false, false);
-		assert_in_range(wake_ms(counts[i] - 1), 0, 60);
+		assert_between(wake_ms(counts[i] - 1), 0, 60);
 		testlog_drain(got, rd);
-		assert_in_range(wait_ms(30), 25, 500);
+		assert_between(wait_ms(30), 25, 500);
 		end(NULL);
 	}
 }
@@ -320,7 +315,7 @@ static void wait_asks_for_no_wake_while_events_keep_coming(void **state)
 	/* A nap that brings nothing is the last one. */
 	kmes_reader_wait(rd, 100, -1);
 	assert_int_equal(ring->consumer->need_wake, 0);
-	assert_in_range(wait_ms(30), 25, 500);
+	assert_between(wait_ms(30), 25, 500);
 	assert_int_equal(ring->consumer->need_wake, 1);
 }
 
@@ -418,8 +413,8 @@ static void wait_is_reached_under_a_flood_of_bad_events(void **state)
 	kmes_store_relaxed(&stop_flood, 1);
 	pthread_join(thread, NULL);
 	ts->rings[0]->w.cpu_id = 0;
-	assert_in_range(longest / MS_NS, 0, 200);
-	assert_in_range(got->events, 1, 2);
+	assert_between(longest / MS_NS, 0, 200);
+	assert_between(got->events, 1, 2);
 	assert_non_null(strstr(got->text, "1.1 "));
 }
 

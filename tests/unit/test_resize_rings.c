@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Counting in rings that no sound writer leaves behind ends, with an error. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "src/kmes-resize/resize.h"
 #include "testsource.h"
+#include "unit.h"
 
 #define K64 65536
 

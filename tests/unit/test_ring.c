@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The ring's writer, one event at a time: pages, bytes, refusals, room, wakes, counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "kmes_ring.h"
 #include "testring.h"
+#include "unit.h"
 
 #define CAPACITY 65536u
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -410,16 +405,16 @@ static void ring_wrong_size_never_makes_the_counts_disagree(void **state)
 			testring_emit_size(ring, 32768);
 		assert_int_equal(testring_walk(ring).events, 2);
 		assert_int_equal(testring_walk(ring).last_seq, 105);
-		assert_in_range(w->live_events, 2, 2 + size / 1000);
+		assert_between(w->live_events, 2, 2 + size / 1000);
 		assert_int_equal(w->counts.overwritten_events, 105 - w->live_events);
-		assert_in_range(w->counts.corrupt_resyncs, 0, 1);
+		assert_between(w->counts.corrupt_resyncs, 0, 1);
 		if (w->counts.corrupt_resyncs)
 			assert_int_equal(w->live_events, 2);
 		noticed += w->counts.corrupt_resyncs;
 		testring_free(ring);
 	}
 	/* All but the few that lead from event to event. */
-	assert_in_range(noticed, 60, 67);
+	assert_between(noticed, 60, 67);
 }
 
 int main(void)

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Batches: one stamp and one publication, exactly the ring, more than the ring. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kmes_order.h"
 
@@ -26,6 +21,7 @@ static void on_release(const void *field, uint64_t value);
 
 #include "kmes_ring.h"
 #include "testring.h"
+#include "unit.h"
 
 #define CAPACITY 65536u
 

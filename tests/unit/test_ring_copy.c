@@ -3,14 +3,9 @@
  * Copying out of a ring: what is handed over is always whole, wherever in the copy the
  * writer moves on. The writer acts at each access that the copy makes, in turn.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kmes_order.h"
 
@@ -32,6 +27,7 @@ static void copy_in_pieces(void *dst, const void *src, size_t n)
 
 #include "kmes_ring.h"
 #include "testring.h"
+#include "unit.h"
 
 #define CAPACITY 4096u
 #define STREAM 4194304u
@@ -328,8 +324,8 @@ static void copy_survives_the_writer_at_each_of_its_accesses(void **state)
 		}
 	}
 	/* Both kinds of being overtaken did come up. */
-	assert_in_range(cut, 100, 960);
-	assert_in_range(discarded, 50, 960);
+	assert_between(cut, 100, 960);
+	assert_between(discarded, 50, 960);
 }
 
 /*

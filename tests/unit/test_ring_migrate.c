@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* A ring's events moving to another capacity, and its readers being told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "kmes_ring.h"
 #include "testring.h"
+#include "unit.h"
 
 #define SMALL 65536u
 #define LARGE 262144u

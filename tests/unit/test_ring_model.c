@@ -3,17 +3,12 @@
  * Random writes, batches, drops and migrations, compared after each with a model of one
  * rule: the events that live are the longest suffix of all that fits the capacity.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmes_ring.h"
 #include "testring.h"
+#include "unit.h"
 
 #define EVENTS_MAX 40000
 

@@ -9,14 +9,9 @@
  * So an ordering that the code lacks shows as torn bytes on any hardware; on x86 itself
  * most of them never would.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum order { RELAXED, ACQUIRE, RELEASE, FULL };
 
@@ -36,6 +31,7 @@ static void sim_copy(void *dst, const void *src, size_t n);
 #define kmes_copy_shared(dst, src, n) sim_copy((dst), (src), (n))
 
 #include "kmes_ring.h"
+#include "unit.h"
 
 #define CAPACITY 512u
 #define LENGTH (KMES_DATA_OFFSET + 2 * CAPACITY)
@@ -131,7 +127,7 @@ static void store_bytes(uint32_t at, const uint8_t *bytes, size_t len, enum orde
 	memcpy(s->bytes, bytes, len);
 	s->is_release = order == RELEASE;
 	s->epoch = writer_epoch;
-	assert_in_range(pending_count, 1, 2047);
+	assert_between(pending_count, 1, 2047);
 }
 
 static void sim_store(void *at, uint64_t value, unsigned int len, enum order order)
@@ -278,7 +274,7 @@ static void sim_copy(void *dst, const void *src, size_t n)
 	} else if (is_within(writer_side, src)) {
 		memcpy(dst, src, n);
 	} else {
-		assert_in_range(late_count, 0, 63);
+		assert_between(late_count, 0, 63);
 		late[late_count++] = (struct late_load){ dst, place_of(reader_side, src),
 							 (uint32_t)n, bound };
 		machine_moves();
@@ -339,7 +335,7 @@ static uint64_t check_span(const struct kmes_ring_span *span, const uint8_t *buf
 		memcpy(&size, at + used, 4);
 		if (size > span->len - used)
 			break;
-		assert_in_range(size, 78, CAPACITY / 2);
+		assert_between(size, 78, CAPACITY / 2);
 		used += size;
 	}
 	return span->pos + used;

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* test_run.c - kmes-run without the module: its filter, and calls that are not waited for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unit.h"
 #include "src/kmes-run/call.h"
 
 /* Shared with the callers, which store there what they found; and what calls point to. */

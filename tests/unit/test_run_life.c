@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* test_run_life.c - kmes-run beside its program: what it keeps, stops with, leaves behind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +16,7 @@
 #include <unistd.h>
 
 #include "kmes_abi.h"
+#include "unit.h"
 #include "src/kmes-run/run.h"
 
 /* Not so in an emulator of another machine's programs. */

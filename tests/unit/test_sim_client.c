@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* What a client makes of wrong answers, late ones and none. The simulator is a pthread. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "simserver_fixture.h"
+#include "unit.h"
 
 static bool other_magic(struct server *s, const struct sim_request *request,
 			struct sim_reply *reply)
@@ -26,7 +21,7 @@ static void sim_client_open_of_a_stranger_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(start(other_magic), -EPROTO);
-	stop();
+	server_stop();
 }
 
 static bool full(struct server *s, const struct sim_request *request,
@@ -45,7 +40,7 @@ static void sim_client_open_of_a_full_simulator_says_so(void **state)
 	(void)state;
 	assert_int_equal(start(full), -EMFILE);
 	assert_non_null(strstr(err.text, "takes no more clients"));
-	stop();
+	server_stop();
 }
 
 static bool hangs_up_later(struct server *s, const struct sim_request *request,
@@ -72,7 +67,7 @@ static void sim_client_requests_after_the_end_say_so(void **state)
 	assert_int_equal(kmes_source_slots(src, &err), -ESHUTDOWN);
 	assert_string_equal(
 		err.text, "sim: cannot ask for the slot count: the simulator has ended");
-	stop();
+	server_stop();
 }
 
 static bool answers_twice_and_hangs_up(struct server *s,
@@ -98,7 +93,7 @@ static void sim_client_end_is_seen_behind_a_late_reply(void **state)
 	while (kmes_source_alive(src) && --tries)
 		usleep(10000);
 	assert_int_not_equal(tries, 0);
-	stop();
+	server_stop();
 }
 
 static bool late_reply_first(struct server *s, const struct sim_request *request,
@@ -123,7 +118,7 @@ static void sim_client_late_reply_is_thrown_away(void **state)
 	(void)state;
 	assert_int_equal(start(late_reply_first), 0);
 	assert_int_equal(kmes_source_emit(src, -1, &r), 0);
-	stop();
+	server_stop();
 }
 
 static bool late_replies_alone(struct server *s, const struct sim_request *request,
@@ -150,7 +145,7 @@ static void sim_client_late_replies_alone_are_no_answer(void **state)
 	stopped = 1;
 	assert_int_equal(kmes_source_counters(src, 0, &counters), -EINTR);
 	stopped = 0;
-	stop();
+	server_stop();
 }
 
 static int32_t error_told;
@@ -194,7 +189,7 @@ static void sim_client_impossible_answers_are_refused(void **state)
 	count_told = 1;
 	assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted), -EINVAL);
 	assert_int_equal(emitted, 1);
-	stop();
+	server_stop();
 }
 
 int main(void)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The simulator's generators: what they send is well-formed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "src/kmes-sim/sim.h"
 
 static struct sim_options options;
@@ -91,8 +86,8 @@ static void sim_load_sends_what_is_due(void **state)
 	sim->load_due.filled_ns -= 500000000;
 	sim->load.ready(sim, &sim->load);
 	passed_ms = (sim_now_ns() - start_ns) / 1000000 + 1;
-	assert_in_range(sim->load_count, 500, 500 + passed_ms);
-	assert_in_range(w->sequence, 250, 250 + passed_ms / 2 + 1);
+	assert_between(sim->load_count, 500, 500 + passed_ms);
+	assert_between(w->sequence, 250, 250 + passed_ms / 2 + 1);
 	assert_well_formed(w);
 	/* an hour is made up for by a second's worth */
 	options.load = 100000;

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* The simulator's peers: identities, and buckets that outlive a connection. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "src/kmes-sim/sim.h"
 
 #define RATE 100

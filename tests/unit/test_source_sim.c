@@ -2,10 +2,6 @@
 /* The simulator as a source: opening, emission, attaching. Its stand-in is a pthread. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "simserver_fixture.h"
+#include "unit.h"
 
 #define CAPACITY 65536
 
@@ -27,7 +22,7 @@ static void source_sim_open_takes_stream_id(void **state)
 	assert_memory_equal(kmes_source_stream_id(src), "0123456789abcdef", 16);
 	assert_true(kmes_source_fd(src) >= 0);
 	assert_int_equal(kmes_source_alive(src), 1);
-	stop();
+	server_stop();
 }
 
 static void source_sim_open_without_a_socket_is_absent(void **state)
@@ -92,7 +87,7 @@ static void source_sim_emit_sends_table_and_bytes(void **state)
 			    "ab\x01"
 			    "c\xa1x",
 			    6);
-	stop();
+	server_stop();
 }
 
 /* What no event can be is left out of the body: lengths are enough to refuse it. [E2] */
@@ -114,7 +109,7 @@ static void source_sim_emit_reads_no_bytes_of_an_impossible_event(void **state)
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 257, &emitted), 0);
 	assert_int_equal(server.last.count, 257);
 	assert_int_equal(server.body_len, 0);
-	stop();
+	server_stop();
 }
 
 static void source_sim_large_emit_goes_by_a_file(void **state)
@@ -132,7 +127,7 @@ static void source_sim_large_emit_goes_by_a_file(void **state)
 	assert_int_equal(emitted, 2);
 	assert_int_equal(server.body_len, 0);
 	assert_int_equal(server.last.body_len, 2 * 60009);
-	stop();
+	server_stop();
 }
 
 /* Files as the simulator would give them, or not quite. */
@@ -152,7 +147,7 @@ static bool gives_ring(struct server *s, const struct sim_request *request,
 		       struct sim_reply *reply)
 {
 	struct kmes_producer_page page = {
-		.magic = KMES_MAGIC,
+		.magic = { 'K', 'M', 'E', 'S', 'R', 'I', 'N', 'G' },
 		.version = 1,
 		.cpu_id = 1,
 		.capacity = CAPACITY,
@@ -192,7 +187,7 @@ static void source_sim_attach_maps_one_range(void **state)
 	assert_int_equal(pread(server.fds[SIM_FD_CONSUMER], &byte, 1, 0), 1);
 	assert_int_equal(byte, 1);
 	kmes_mapping_close(&map);
-	stop();
+	server_stop();
 }
 
 /* A file that could be cut under us would kill us later; one too short at once. */
@@ -204,7 +199,7 @@ static void source_sim_attach_refuses_files_that_can_shrink(void **state)
 	assert_int_equal(start(gives_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_GROW);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
-	stop();
+	server_stop();
 }
 
 static bool gives_short_ring(struct server *s, const struct sim_request *request,
@@ -225,7 +220,7 @@ static void source_sim_attach_refuses_short_files(void **state)
 	assert_int_equal(start(gives_short_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
-	stop();
+	server_stop();
 }
 
 static bool gives_odd_capacity(struct server *s, const struct sim_request *request,
@@ -246,7 +241,7 @@ static void source_sim_attach_refuses_an_odd_capacity(void **state)
 	assert_int_equal(start(gives_odd_capacity), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
-	stop();
+	server_stop();
 }
 
 static bool gives_nothing(struct server *s, const struct sim_request *request,
@@ -266,7 +261,7 @@ static void source_sim_attach_without_descriptors_is_refused(void **state)
 	(void)state;
 	assert_int_equal(start(gives_nothing), 0);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
-	stop();
+	server_stop();
 }
 
 static bool counts(struct server *s, const struct sim_request *request,
@@ -303,7 +298,7 @@ static void source_sim_counters_and_capacity_are_passed_on(void **state)
 	assert_string_equal(
 		err.text,
 		"sim: cannot set the capacity to 1048576: Cannot allocate memory");
-	stop();
+	server_stop();
 }
 
 static void source_sim_address_follows_the_environment(void **state)

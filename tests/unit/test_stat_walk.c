@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* A walk over rings that no sound writer leaves behind: an error that names the CPU. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "src/kmes-stat/walk.h"
 #include "testsource.h"
+#include "unit.h"
 
 #define K64 65536
 

@@ -4,17 +4,12 @@
  * kind of record, and of pages that lie.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "subbuf.h"
+#include "unit.h"
 
 /* ---- pages ---- */
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* test_text.c - strings, keys and hex at every length, a byte of interest at each place. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "special.h"
 #include "text.h"
+#include "unit.h"
 
 #define LEN_MAX 52
 

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Trace records to events: each kind of field, by format files as the kernel writes them. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #ifdef KMES_HAVE_TRACEEVENT
 
 #include "format.h"
 #include "outbuf.h"
 #include "trace_format.h"
+#include "unit.h"
 
 #define COMMON                                                                           \
 	"format:\n"                                                                      \

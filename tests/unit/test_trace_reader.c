@@ -5,21 +5,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #ifdef KMES_HAVE_TRACEEVENT
 
 #include "trace_ring.h"
+#include "unit.h"
 
 #define META_SIZE 4096u
 #define SUBBUFS 4u

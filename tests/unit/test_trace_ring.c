@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* What the tracefs source decides without a kernel: loss, sentences, names of events. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #ifdef KMES_HAVE_TRACEEVENT
 #include "trace_ring.h"
 #endif
 #include "trace_select.h"
+#include "unit.h"
 
 #ifdef KMES_HAVE_TRACEEVENT
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Points in time for --since and --until: each form, its bounds, zones, and the day meant. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "unit.h"
 #include "when.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
