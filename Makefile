@@ -11,6 +11,7 @@ KDIR    ?= /lib/modules/$(shell uname -r)/build
 TIME    ?= 60
 KERNEL  ?= 6.1
 SOURCE  ?= dev
+SUITE   ?= bookworm
 VERSION := 0.1.0
 
 # Sanitized builds have folders of their own: make SAN=address, make SAN=thread.
@@ -355,8 +356,8 @@ check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 
 check-arm64: #: built for 64-bit ARM, the unit tests in an emulator
 	tests/arm64
 
-check-bare: #: the demo and the check in a fresh Debian 12 (root, debootstrap)
-	tests/bare demo check
+check-bare: #: in a fresh Debian, SUITE=bookworm, trixie or sid (root, debootstrap)
+	tests/bare $(SUITE) $(if $(filter sid,$(SUITE)),demo check-unit check-cli)
 
 requirements: #: each requirement with its tests
 	tests/requirements

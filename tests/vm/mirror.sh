@@ -3,15 +3,15 @@
 # Debian packages without apt's system-wide state: each suite has its own sources, lists and status
 # under $VM/apt, so the user's sources stay as they are and no root is needed.
 
-# mirror_of CODENAME: where this machine's own apt gets that suite from, if it does.
+# mirror_of LABEL: where this machine's own apt gets the archive of that label from, of whatever release.
 # shellcheck disable=SC2016 # fields of apt and awk
 mirror_of() {
-	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
-		awk -v suite="$1" '$1 == suite && !found { sub("/$", "", $2); print $2; found = 1 }'
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		awk -v label="$1" '$1 == label && !found { sub("/$", "", $2); print $2; found = 1 }'
 }
 
-MIRROR=${DEBIAN_MIRROR:-$(mirror_of bookworm)}
-SECURITY=${DEBIAN_SECURITY:-$(mirror_of bookworm-security)}
+MIRROR=${DEBIAN_MIRROR:-$(mirror_of Debian)}
+SECURITY=${DEBIAN_SECURITY:-$(mirror_of Debian-Security)}
 # A mirror keeps the security updates beside the rest.
 SECURITY=${SECURITY:-$MIRROR-security}
 
@@ -33,7 +33,8 @@ mirror_apt() {
 # mirror_status SUITE: what counts as installed. For the host's own suite that is the host (less the
 # emulator, which always gets unpacked), for another one nothing.
 mirror_status() {
-	[ "$1-$ARCH" = bookworm-amd64 ] && [ -r /var/lib/dpkg/status ] || return 0
+	[ "$1-$ARCH" = "$(. /etc/os-release && echo "$VERSION_CODENAME")-amd64" ] &&
+		[ -r /var/lib/dpkg/status ] || return 0
 	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios)/' /var/lib/dpkg/status
 }
 
@@ -41,7 +42,7 @@ mirror_init() {
 	local suite=$1 dir key=/usr/share/keyrings/debian-archive-keyring.gpg s
 	dir=$(mirror_dir "$suite")
 	[ -e "$dir/ready" ] && return
-	[ -n "$MIRROR" ] || die "apt has no source for bookworm: name one in DEBIAN_MIRROR"
+	[ -n "$MIRROR" ] || die "apt has no source for Debian: name one in DEBIAN_MIRROR"
 	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
 	mirror_status "$suite" >"$dir/state/status"
 	for s in "$suite" "$suite-updates" "$suite-backports"; do
