@@ -87,6 +87,11 @@ static inline struct kmes_buffer *kmes_this_buffer(void)
 					 irqs_disabled());
 }
 
+/* kmes_write.c: the write phase, which every emission ends in. */
+
+int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
+	       const struct kmes_stamp *stamp);
+
 /* kmes_wake.c: waking the sleepers on a producer page. */
 
 /* How a process has mapped a buffer; only where the wake goes through its memory. */

@@ -43,23 +43,39 @@ static void stamp_for(struct kmes_stamp *stamp, const struct kmes_subject *s)
 	kmes_subject_guid(s, stamp->process_guid);
 }
 
+/* How many of the records this ring can take before one that it cannot. */
+static u32 acceptable(const struct kmes_record *records, u32 count, u64 capacity)
+{
+	u32 n;
+
+	for (n = 0; n < count; n++)
+		if (kmes_record_size(records[n].type_len, records[n].payload_len) >
+		    capacity / 2)
+			break;
+	return n;
+}
+
 /*
- * The write phase: from the stamps on this CPU is ours. Nothing may fault in here, so the
- * texts are the kernel's own.
+ * From here on the CPU is ours. `meant_for` is the capacity that the ring must still have,
+ * else STALE, or 0: any will do. `*written` tells how many of the records it took: all,
+ * or -ENOSPC.
  */
-static int write_one(const struct kmes_record *r, struct kmes_stamp *stamp)
+static int write_records(const struct kmes_record *records, u32 count, u64 meant_for,
+			 struct kmes_stamp *stamp, u32 *written)
 {
 	struct kmes_buffer *b;
 	unsigned long flags;
-	bool wake;
-	int err;
+	int err = STALE;
 
 	local_irq_save(flags);
 	b = kmes_this_buffer();
-	stamp->timestamp = ktime_get_real_ns();
-	err = kmes_ring_write(&b->w, r, stamp, &wake);
-	if (wake)
-		kmes_wake(b);
+	if (!meant_for || b->w.capacity == meant_for) {
+		*written = acceptable(records, count, b->w.capacity);
+		stamp->timestamp = ktime_get_real_ns();
+		err = kmes_write(b, records, *written, stamp);
+		if (!err && *written < count)
+			err = -ENOSPC;
+	}
 	local_irq_restore(flags);
 	return err;
 }
@@ -77,6 +93,7 @@ static int emit_copy(const struct kmes_subject *s, const struct kmes_ioc_emit *c
 	};
 	struct kmes_mp_scratch scratch;
 	struct kmes_stamp stamp;
+	u32 written;
 	int err;
 
 	if (copy_from_user(at, u64_to_user_ptr(call->type), call->type_len) ||
@@ -87,7 +104,7 @@ static int emit_copy(const struct kmes_subject *s, const struct kmes_ioc_emit *c
 	if (err)
 		return err;
 	stamp_for(&stamp, s);
-	return write_one(&r, &stamp);
+	return write_records(&r, 1, 0, &stamp, &written);
 }
 
 /* Most events are small, and those take their copy on the stack. */
@@ -195,47 +212,6 @@ static int stage_prefix(struct kmes_stage *st, const struct kmes_batch_entry *en
 	return err;
 }
 
-/* How many of the records this ring can take before one that it cannot. */
-static u32 acceptable(const struct kmes_stage *st, u64 capacity)
-{
-	u32 n;
-
-	for (n = 0; n < st->count; n++)
-		if (kmes_record_size(st->records[n].type_len,
-				     st->records[n].payload_len) > capacity / 2)
-			break;
-	return n;
-}
-
-/* As write_one, for what was staged; `*written` tells how much of it. */
-static int write_stage(const struct kmes_stage *st, struct kmes_stamp *stamp,
-		       u32 *written)
-{
-	struct kmes_buffer *b;
-	unsigned long flags;
-	bool wake = false;
-	int err = 0;
-	u32 n;
-
-	local_irq_save(flags);
-	b = kmes_this_buffer();
-	if (st->gone && b->w.capacity != st->capacity) {
-		err = STALE;
-	} else {
-		n = acceptable(st, b->w.capacity);
-		stamp->timestamp = ktime_get_real_ns();
-		err = kmes_ring_write_batch(&b->w, st->records, n, stamp, &wake);
-		if (!err) {
-			*written = n;
-			err = n < st->count ? -ENOSPC : 0;
-		}
-		if (wake)
-			kmes_wake(b);
-	}
-	local_irq_restore(flags);
-	return err;
-}
-
 /* Stages and writes once; STALE if a resize came between and it matters. */
 static int emit_entries(const struct kmes_subject *s,
 			const struct kmes_batch_entry *entries, u32 count, u32 *written)
@@ -248,7 +224,8 @@ static int emit_entries(const struct kmes_subject *s,
 		return err;
 	staged = stage_prefix(&st, entries, count);
 	stamp_for(&stamp, s);
-	err = write_stage(&st, &stamp, written);
+	err = write_records(st.records, st.count, st.gone ? st.capacity : 0, &stamp,
+			    written);
 	kmes_stage_fini(&st);
 	/* What stopped the write stands before what stopped the staging. */
 	return err ? err : staged;

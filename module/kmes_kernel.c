@@ -43,21 +43,16 @@ static struct kmes_record record_of(const struct kmes_kernel_event *e)
 	return r;
 }
 
-/* Interrupts are off. */
+/* Interrupts are off. What cannot be stored spends its sequence. */
 static int write_event(struct kmes_buffer *b, const struct kmes_kernel_event *e,
 		       const struct kmes_stamp *stamp)
 {
 	struct kmes_record r = record_of(e);
-	bool wake;
 	int err = kmes_emit_check_trusted(b->w.capacity, e->type_len, e->payload_len);
 
-	if (err) {
-		kmes_ring_drop(&b->w);
-		return err;
-	}
-	err = kmes_ring_write(&b->w, &r, stamp, &wake);
-	if (wake)
-		kmes_wake(b);
+	if (!err)
+		return kmes_write(b, &r, 1, stamp);
+	kmes_ring_drop(&b->w);
 	return err;
 }
 
@@ -97,7 +92,6 @@ static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *even
 		     u32 count, const struct kmes_stamp *stamp)
 {
 	struct kmes_record run[RUN_MAX];
-	bool wake;
 	u32 n;
 
 	for (n = 0; n < count && n < RUN_MAX; n++) {
@@ -106,11 +100,7 @@ static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *even
 			break;
 		run[n] = record_of(&events[n]);
 	}
-	if (kmes_ring_write_batch(&b->w, run, n, stamp, &wake))
-		return 0;
-	if (wake)
-		kmes_wake(b);
-	return n;
+	return kmes_write(b, run, n, stamp) ? 0 : n;
 }
 
 int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
