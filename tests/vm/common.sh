@@ -22,9 +22,17 @@ vm_lock() {
 	flock 9
 }
 
-# vm_native: whether the kernel's modules are built with the host's compiler.
-vm_is_native() {
-	[ "$1" != 7 ]
+# vm_host: the host's release of Debian.
+vm_host() {
+	(. /etc/os-release && echo "$VERSION_CODENAME")
+}
+
+# vm_tree KVER: the unpacked Debian in which the kernel's modules are built, or nothing if that is the host.
+vm_tree() {
+	case $1 in
+	7) echo trixie ;;
+	6.1 | 6.12 | *-rt) [ "$(vm_host)" = bookworm ] || echo bookworm ;;
+	esac
 }
 
 # vm_is_prebuilt: whether Debian has built the kernel; the others are built here, and slow.
