@@ -314,7 +314,7 @@ check: deps #: everything below but for bench and what it shortens (up to half a
 	$(MAKE2) SAN=thread unit-programs stress-programs
 	$(MAKE2) CHAR=other unit-programs
 	$(RUN) lint unit unit-asan unit-tsan unit-char cli stress stress-tsan \
-		fuzz model requirements vm
+		fuzz model requirements dkms vm
 
 check-unit: all unit-programs #: unit tests
 	$(RUN) unit
@@ -352,6 +352,9 @@ check-model: #: the protocol's memory order and wake-ups, as models
 
 check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, 6.1-rt, 6.12-rt, debug, kcsan; SOURCE=dev, native
 	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) KMES_VM_SOURCE=$(SOURCE) $(RUN) vm
+
+check-dkms: #: the module by the dkms of Debian 12 and 13, for all kernels
+	KMES_TEST_LEVEL=full $(RUN) dkms
 
 check-arm64: #: built for 64-bit ARM, the unit tests in an emulator
 	tests/arm64
@@ -405,20 +408,23 @@ uninstall: #: remove what install has put there
 module: #: build/module/kmes.ko for the kernel whose headers are at KDIR
 	@mkdir -p build/module
 	cp -Ru module/. build/module/
-	$(MAKE) -C build/module KDIR=$(KDIR)
+	$(MAKE) -C build/module KDIR='$(KDIR)'
 
-dkms-install: #: hand the module's sources to DKMS
-	install -d $(DKMSDIR)/shared
-	install -m 644 $(filter-out %.mod.c,$(wildcard module/*.[ch])) module/Makefile \
-		module/dkms.conf $(DKMSDIR)
-	install -m 644 module/shared/*.h $(DKMSDIR)/shared
-	$(if $(DESTDIR),,dkms install kmes/$(VERSION))
+dkms-install: #: build and install the module with DKMS, as root
+	install -d '$(DKMSDIR)/shared'
+	install -m 644 $(filter-out %.mod.c,$(wildcard module/*.[ch])) \
+		$(addprefix module/,Kbuild Kconfig Makefile README.md dkms.conf) '$(DKMSDIR)'
+	install -m 644 module/shared/*.h '$(DKMSDIR)/shared'
+ifeq ($(DESTDIR),)
+	! dkms status kmes/$(VERSION) | grep . || dkms remove kmes/$(VERSION) --all
+	dkms install kmes/$(VERSION)
+endif
 
 clean: #: remove build/
 	rm -rf build
 
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
-	check-stress check-model check-vm check-arm64 check-bare requirements lint format \
+	check-stress check-model check-vm check-dkms check-arm64 check-bare requirements lint format \
 	bench install uninstall \
 	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs

@@ -54,7 +54,7 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	local dir
 	dir=$(echo root/usr/src/kmes-*)
 	assert_equal "${dir##*-}" "$(sed -n 's/PACKAGE_VERSION="\(.*\)"/\1/p' "$dir/dkms.conf")"
-	for object in $(grep -Eo 'kmes_[a-z]+\.o' "$dir/Makefile"); do
+	for object in $(grep -Eo 'kmes_[a-z]+\.o' "$dir/Kbuild"); do
 		[[ -f $dir/${object%.o}.c ]]
 	done
 	grep -hEo '#include "[^"]*"' "$dir"/*.c "$dir"/*.h "$dir"/shared/*.h | sort -u |

@@ -30,12 +30,12 @@ mirror_apt() {
 	"$tool" -q -c "$dir/apt.conf" "$@"
 }
 
-# mirror_status SUITE: what counts as installed. For the host's own suite that is the host (less the
-# emulator, which always gets unpacked), for another one nothing.
+# mirror_status SUITE: what counts as installed. For the host's own suite that is the host (less what
+# always gets unpacked), for another one nothing.
 mirror_status() {
 	[ "$1-$ARCH" = "$(. /etc/os-release && echo "$VERSION_CODENAME")-amd64" ] &&
 		[ -r /var/lib/dpkg/status ] || return 0
-	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios)/' /var/lib/dpkg/status
+	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios|dkms\n)/' /var/lib/dpkg/status
 }
 
 mirror_init() {
