@@ -386,24 +386,24 @@ DKMSDIR  := $(DESTDIR)/usr/src/kmes-$(VERSION)
 HEADERS  := libcommon/kmes.h $(wildcard module/shared/*.h)
 
 install: all #: programs, library, manual pages, completions to DESTDIR and PREFIX
-	install -d $(BINDIR) $(LIBDIR) $(INCDIR) $(MANDIR)/man1 $(MANDIR)/man4 $(COMPDIR)
-	install -m 755 $(PROGRAMS) $(BINDIR)
-	install -m 644 $(LIBKMES) $(LIBDIR)
-	install -d $(LIBDIR)/pkgconfig
+	install -d '$(BINDIR)' '$(LIBDIR)/pkgconfig' '$(INCDIR)' '$(MANDIR)/man1' '$(MANDIR)/man4' \
+		'$(COMPDIR)'
+	install -m 755 $(PROGRAMS) '$(BINDIR)'
+	install -m 644 $(LIBKMES) '$(LIBDIR)'
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: kmes' 'Version: $(VERSION)' \
 		'Description: reads per-CPU KMES event rings' 'Cflags: -I$${prefix}/include/kmes' \
-		'Libs: -L$${prefix}/lib -lkmes' 'Libs.private: -pthread $(LIBS)' \
-		>$(LIBDIR)/pkgconfig/kmes.pc
-	install -m 644 $(HEADERS) $(INCDIR)
-	install -m 644 $(TOOLS:%=man/%.1) $(MANDIR)/man1
-	install -m 644 man/kmes.4 $(MANDIR)/man4
-	for t in $(TOOLS); do install -m 644 completions/kmes-tools $(COMPDIR)/$$t; done
+		'Libs: -L$${prefix}/lib -lkmes' 'Libs.private: -pthread $(LIBS)' | \
+		install -m 644 /dev/stdin '$(LIBDIR)/pkgconfig/kmes.pc'
+	install -m 644 $(HEADERS) '$(INCDIR)'
+	install -m 644 $(TOOLS:%=man/%.1) '$(MANDIR)/man1'
+	install -m 644 man/kmes.4 '$(MANDIR)/man4'
+	for t in $(TOOLS); do install -m 644 completions/kmes-tools '$(COMPDIR)'/$$t; done
 
 uninstall: #: remove what install has put there
-	rm -f $(ALL_TOOLS:%=$(BINDIR)/%) $(ALL_TOOLS:%=$(MANDIR)/man1/%.1) \
-		$(ALL_TOOLS:%=$(COMPDIR)/%) $(MANDIR)/man4/kmes.4 $(LIBDIR)/libkmes.a \
-		$(LIBDIR)/pkgconfig/kmes.pc
-	rm -rf $(INCDIR)
+	rm -f $(ALL_TOOLS:%='$(BINDIR)/%') $(ALL_TOOLS:%='$(MANDIR)/man1/%.1') \
+		$(ALL_TOOLS:%='$(COMPDIR)/%') '$(MANDIR)/man4/kmes.4' '$(LIBDIR)/libkmes.a' \
+		'$(LIBDIR)/pkgconfig/kmes.pc'
+	rm -rf '$(INCDIR)'
 
 module: #: build/module/kmes.ko for the kernel whose headers are at KDIR
 	@mkdir -p build/module

@@ -49,6 +49,18 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	assert_equal "$(find root -type f)" ''
 }
 
+@test "what is installed is for all, whatever the umask, also below a folder with a blank" {
+	umask 077
+	mkdir root
+	ln -s root 'a root'
+	for target in install dkms-install; do
+		make -s -C "$KMES_TOP" "$target" DESTDIR="$KMES_TMP/a root" PREFIX=/usr
+	done
+	assert_equal "$(find root/* ! -perm -o=r)" ''
+	make -s -C "$KMES_TOP" uninstall DESTDIR="$KMES_TMP/a root" PREFIX=/usr
+	assert_equal "$(find root -type f ! -path 'root/usr/src/*')" ''
+}
+
 @test "dkms-install hands over a folder that is complete in itself" {
 	make_here dkms-install
 	local dir
