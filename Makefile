@@ -167,7 +167,10 @@ OBJS_kmes-wait := \
 	options \
 	wait \
 
-TOOLS := $(foreach t,$(ALL_TOOLS),$(if $(strip $(OBJS_$(t))),$(t)))
+# kmes-run is for the architectures that the module knows.
+MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+NO_RUN   := $(if $(filter-out x86_64 aarch64,$(MACHINE)),yes)
+TOOLS    := $(filter-out $(if $(NO_RUN),kmes-run),$(ALL_TOOLS))
 
 LIBS := -lpopt -lz
 LIBS_kmes-emit := -lyajl
@@ -238,7 +241,7 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 KINDS      := unit stress fuzz bench vm
 COMPAT     := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/compat_*.c))
 BARE       := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/bare_*.c))
-TEST_PROGS := $(filter-out $(COMPAT) $(BARE),\
+TEST_PROGS := $(filter-out $(COMPAT) $(BARE) $(if $(NO_RUN),$(B)/tests/unit/test_run%),\
 	$(foreach k,$(KINDS),$(patsubst %.c,$(B)/%,$(wildcard tests/$(k)/*.c))))
 tool_parts = $(patsubst %,$(B)/obj/src/$(1)/%.o,$(filter-out main,$(OBJS_$(1))))
 TOOL_PARTS := $(foreach t,$(TOOLS),$(call tool_parts,$(t)))
@@ -357,7 +360,10 @@ check-dkms: #: the module by the dkms of Debian 12 and 13, for all kernels
 	KMES_TEST_LEVEL=full $(RUN) dkms
 
 check-arm64: #: built for 64-bit ARM, the unit tests in an emulator
-	tests/arm64
+	tests/cross arm64
+
+check-riscv64: #: the same for 64-bit RISC-V, without kmes-run and the module
+	tests/cross riscv64
 
 check-bare: #: in a fresh Debian, SUITE=bookworm, trixie or sid (root, debootstrap)
 	tests/bare $(SUITE) $(if $(filter sid,$(SUITE)),demo check-unit check-cli)
@@ -424,7 +430,8 @@ clean: #: remove build/
 	rm -rf build
 
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
-	check-stress check-model check-vm check-dkms check-arm64 check-bare requirements lint format \
+	check-stress check-model check-vm check-dkms check-arm64 check-riscv64 check-bare requirements \
+	lint format \
 	bench install uninstall \
 	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs
