@@ -9,6 +9,20 @@
 #include "cli.h"
 #include "run.h"
 
+/*
+ * Whether the program has ended. As the first process of its pid namespace we are the
+ * parent of whatever is orphaned there, too.
+ */
+static bool has_ended(pid_t pid, int *status)
+{
+	pid_t ended;
+
+	do
+		ended = waitpid(-1, status, WNOHANG);
+	while (ended > 0 && ended != pid);
+	return ended == pid;
+}
+
 int run_serve_program(const struct run_program *program, int device, int signals)
 {
 	struct pollfd fds[2] = {
@@ -17,14 +31,17 @@ int run_serve_program(const struct run_program *program, int device, int signals
 	};
 	int status;
 
+	/* Its end may have come before signals were held back; any later one is reported. */
+	if (has_ended(program->pid, &status))
+		return status;
 	for (;;) {
-		if (waitpid(program->pid, &status, WNOHANG) == program->pid)
-			return status;
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[1].revents) {
 			run_signals_pass(signals, program->pid);
 			run_signals_stop_with(program->pid);
+			if (has_ended(program->pid, &status))
+				return status;
 		}
 		if (fds[0].revents & POLLIN)
 			run_serve(program->listener, device);

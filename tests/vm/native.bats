@@ -328,6 +328,16 @@ amid() {
 	[ ! -e ran ]
 }
 
+@test "kmes-run: as the first process of a pid namespace it reaps what is orphaned there" {
+	unshare --pid --fork --mount-proc kmes-run bash -c '
+		for _ in 1 2 3; do (sleep 0.2 &); done
+		for _ in $(seq 100); do
+			[ "$(pgrep -P 1)" != $$ ] || exit 0
+			sleep 0.1
+		done
+		exit 1'
+}
+
 # --- a terminal ---
 
 @test "kmes-run: what is typed at a terminal reaches the program once" {
