@@ -4,8 +4,8 @@
  *
  * The module checks in the contract's order, so what cannot be copied out of the program
  * is passed on as an address that cannot be read here either: a fault then comes when it
- * would have come, behind everything that goes before it. Lengths that the module refuses
- * before it looks at any byte are passed on without copying.
+ * would have come, after everything that is checked before. Lengths that the module
+ * refuses before it looks at any byte are passed on without copying.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "call.h"
@@ -20,80 +21,132 @@
 /* No address of ours: the first page is never mapped. */
 #define BAD_ADDRESS 1
 
-/* A batch of more texts than this is worth asking how much the module would take. */
+/* For a batch with more text than this it pays to ask how much the module would take. */
 #define LARGE_BATCH (KMES_BATCH_MAX * KMES_EVENT_SIZE_DEFAULT)
 #define LIMIT_FILE "/sys/kernel/kmes/max_event_size"
 
-/* Memory for the texts of a call; touched pages alone cost anything. */
-struct arena {
+/* The types and payloads of a call, one after the other. */
+struct texts {
 	uint8_t *base;
 	size_t size, used;
+	size_t copied; /* up to the first fault */
+	uint8_t small[4096];
 };
 
-static int arena_init(struct arena *a, size_t size)
+/* Only touched pages cost anything. */
+static int texts_init(struct texts *t, size_t size)
 {
-	a->size = size ? size : 1;
-	a->used = 0;
-	a->base = mmap(NULL, a->size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return a->base == MAP_FAILED ? -ENOMEM : 0;
+	t->base = t->small;
+	t->size = size;
+	t->used = 0;
+	if (size > sizeof(t->small))
+		t->base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return t->base == MAP_FAILED ? -ENOMEM : 0;
 }
 
-static void arena_fini(struct arena *a)
+static void texts_fini(struct texts *t)
 {
-	munmap(a->base, a->size);
+	if (t->base != t->small)
+		munmap(t->base, t->size);
 }
 
-/* A copy of the program's bytes, or an address that is bad here, too. */
-static uint64_t copy_in(const struct run_call *c, struct arena *a, uint64_t from,
-			size_t len)
+/* The next text's copy; after a fault, an address that is bad here, too. */
+static uint64_t texts_next(struct texts *t, size_t len)
 {
-	uint8_t *to = a->base + a->used;
+	uint8_t *at = t->base + t->used;
 
-	if (run_target_read(&c->target, to, from, len) < 0)
+	if (len > t->copied - t->used) {
+		t->copied = t->used;
 		return BAD_ADDRESS;
-	a->used += len;
-	return (uintptr_t)to;
+	}
+	t->used += len;
+	return (uintptr_t)at;
 }
 
-static bool is_too_long(uint16_t type_len, uint32_t payload_len, uint32_t limit)
+/* Copies the texts of the usable entries, and lets all entries name the copies. */
+static int texts_copy(struct texts *t, const struct run_call *c,
+		      struct kmes_batch_entry *entries, uint32_t count, uint32_t usable)
 {
-	return (uint64_t)KMES_HEADER_SIZE + type_len + payload_len > limit;
+	struct iovec from[2 * KMES_BATCH_MAX];
+	size_t size = 0;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < usable; i++) {
+		const struct kmes_batch_entry *e = &entries[i];
+
+		from[2 * i].iov_base = (void *)(uintptr_t)e->event_type;
+		from[2 * i].iov_len = e->event_type_len;
+		from[2 * i + 1].iov_base = (void *)(uintptr_t)e->payload;
+		from[2 * i + 1].iov_len = e->payload_len;
+		size += (size_t)e->event_type_len + e->payload_len;
+	}
+	r = texts_init(t, size);
+	if (r < 0)
+		return r;
+	t->copied = run_target_gather(&c->target, t->base, size, from, 2 * usable);
+	for (i = 0; i < count; i++) {
+		struct kmes_batch_entry *e = &entries[i];
+
+		e->event_type = texts_next(t, e->event_type_len);
+		e->payload = texts_next(t, e->payload_len);
+	}
+	return 0;
+}
+
+/* The entries before the first that is too long; the size of their texts. */
+static uint64_t measure(const struct kmes_batch_entry *entries, uint32_t count,
+			uint32_t limit, uint32_t *usable)
+{
+	uint64_t size = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t texts =
+			(uint64_t)entries[i].event_type_len + entries[i].payload_len;
+
+		if (KMES_HEADER_SIZE + texts > limit)
+			break;
+		size += texts;
+	}
+	*usable = i;
+	return size;
 }
 
 int run_call_emit(const struct run_call *c)
 {
 	const __u64 *args = c->notif->data.args;
+	struct kmes_batch_entry e = {
+		.event_type = args[0],
+		.event_type_len = (uint16_t)args[1],
+		.payload = args[2],
+		.payload_len = (uint32_t)args[3],
+	};
 	struct kmes_ioc_emit_for call = {
-		.call.type = BAD_ADDRESS,
-		.call.payload = BAD_ADDRESS,
-		.call.type_len = (uint16_t)args[1],
-		.call.payload_len = (uint32_t)args[3],
+		.call.type_len = e.event_type_len,
+		.call.payload_len = e.payload_len,
 		.pidfd = c->target.pidfd,
 	};
-	struct arena a;
+	struct texts texts;
+	uint32_t usable;
 	int r;
 
-	if (is_too_long(call.call.type_len, call.call.payload_len, KMES_EVENT_SIZE_MAX))
-		return run_call_device(c, KMES_IOC_EMIT_FOR, &call);
-	r = arena_init(&a, (size_t)call.call.type_len + call.call.payload_len);
+	measure(&e, 1, KMES_EVENT_SIZE_MAX, &usable);
+	r = texts_copy(&texts, c, &e, 1, usable);
 	if (r < 0)
 		return r;
-	call.call.type = copy_in(c, &a, args[0], call.call.type_len);
-	call.call.payload = copy_in(c, &a, args[2], call.call.payload_len);
+	call.call.type = e.event_type;
+	call.call.payload = e.payload;
 	r = run_call_device(c, KMES_IOC_EMIT_FOR, &call);
-	arena_fini(&a);
+	texts_fini(&texts);
 	return r;
 }
 
 /* ---- batches ---- */
 
-struct batch {
-	struct kmes_batch_entry entries[KMES_BATCH_MAX];
-	uint32_t count;
-	uint32_t usable; /* those before the first that is too long */
-	struct arena texts;
-};
+/* A number that the module never stores: whether it came to storing one. */
+#define NOT_STORED UINT32_MAX
 
 /* The most that the module takes for an event; it is never more than the default here. */
 static uint32_t current_limit(void)
@@ -107,91 +160,57 @@ static uint32_t current_limit(void)
 	return n > 0 ? (uint32_t)strtoul(text, NULL, 10) : KMES_EVENT_SIZE_MAX;
 }
 
-/* Finds what is usable under a limit; the size of its texts. */
-static uint64_t measure(struct batch *b, uint32_t limit)
+/*
+ * Asks the module without an array. If that is all there is to complain about, the time
+ * has come to store 0, before any of the program's bytes are read: they may lie there.
+ */
+static int begin_batch(const struct run_call *c, struct kmes_ioc_batch_for *call,
+		       uint32_t *emitted)
 {
-	uint64_t size = 0;
-	uint32_t i;
+	int stored, r = run_call_device(c, KMES_IOC_BATCH_FOR, call);
 
-	for (i = 0; i < b->count; i++) {
-		const struct kmes_batch_entry *e = &b->entries[i];
-
-		if (is_too_long(e->event_type_len, e->payload_len, limit))
-			break;
-		size += (uint64_t)e->event_type_len + e->payload_len;
-	}
-	b->usable = i;
-	return size;
-}
-
-/* Copies the texts up to the first fault, behind which the module looks at none. */
-static int copy_texts(const struct run_call *c, struct batch *b)
-{
-	uint64_t size = measure(b, KMES_EVENT_SIZE_MAX);
-	bool good = true;
-	uint32_t i;
-	int r;
-
-	/* Many entries may name the same large text: as many copies would be no use. */
-	if (size > LARGE_BATCH)
-		size = measure(b, current_limit());
-	r = arena_init(&b->texts, size);
-	if (r < 0)
+	if (*emitted == NOT_STORED)
 		return r;
-	for (i = 0; i < b->count; i++) {
-		struct kmes_batch_entry *e = &b->entries[i];
-
-		good = good && i < b->usable;
-		e->event_type =
-			good ? copy_in(c, &b->texts, e->event_type, e->event_type_len)
-			     : BAD_ADDRESS;
-		good = good && e->event_type != BAD_ADDRESS;
-		e->payload = good ? copy_in(c, &b->texts, e->payload, e->payload_len)
-				  : BAD_ADDRESS;
-		good = good && e->payload != BAD_ADDRESS;
-	}
-	return 0;
-}
-
-/* Whether the number can be stored; what stands there stays. */
-static bool is_writable(const struct run_call *c, uint64_t at)
-{
-	uint32_t old;
-
-	return run_target_read(&c->target, &old, at, sizeof(old)) == 0 &&
-	       run_call_store(c, at, &old, sizeof(old)) == 0;
+	stored = run_call_store(c, c->notif->data.args[2], emitted, sizeof(*emitted));
+	*emitted = NOT_STORED;
+	if (stored < 0)
+		return stored;
+	return r == -EFAULT ? 0 : r;
 }
 
 int run_call_batch(const struct run_call *c)
 {
 	const __u64 *args = c->notif->data.args;
-	struct batch b = { .count = (uint32_t)args[1] };
-	/* A number that the module never stores: whether it came to storing one. */
-	uint32_t emitted = UINT32_MAX;
+	struct kmes_batch_entry entries[KMES_BATCH_MAX];
+	uint32_t emitted = NOT_STORED, count = (uint32_t)args[1], usable;
 	struct kmes_ioc_batch_for call = {
 		.call.entries = BAD_ADDRESS,
-		.call.emitted_out = BAD_ADDRESS,
-		.call.count = b.count,
+		.call.emitted_out = (uintptr_t)&emitted,
+		.call.count = count,
 		.pidfd = c->target.pidfd,
 	};
-	int r, stored = 0;
+	struct texts texts;
+	int stored, r = begin_batch(c, &call, &emitted);
 
-	if (b.count < 1 || b.count > KMES_BATCH_MAX)
-		return run_call_device(c, KMES_IOC_BATCH_FOR, &call);
-	if (is_writable(c, args[2]))
-		call.call.emitted_out = (uintptr_t)&emitted;
-	if (run_target_read(&c->target, b.entries, args[0],
-			    b.count * sizeof(b.entries[0])) == 0)
-		call.call.entries = (uintptr_t)b.entries;
-	r = copy_texts(c, &b);
+	if (r)
+		return r;
+	r = run_target_read(&c->target, entries, args[0], count * sizeof(entries[0]));
 	if (r < 0)
 		return r;
+	/* Many entries may name the same large text: as many copies would be no use. */
+	if (measure(entries, count, KMES_EVENT_SIZE_MAX, &usable) > LARGE_BATCH)
+		measure(entries, count, current_limit(), &usable);
+	r = texts_copy(&texts, c, entries, count, usable);
+	if (r < 0)
+		return r;
+	call.call.entries = (uintptr_t)entries;
 	r = run_call_device(c, KMES_IOC_BATCH_FOR, &call);
-	arena_fini(&b.texts);
+	texts_fini(&texts);
 	/* The limit was raised meanwhile: when it was looked at, this was too long. */
-	if (r == -EFAULT && emitted == b.usable)
+	if (r == -EFAULT && emitted == usable)
 		r = -ENOSPC;
-	if (emitted != UINT32_MAX)
-		stored = run_call_store(c, args[2], &emitted, sizeof(emitted));
+	if (emitted == NOT_STORED)
+		return r;
+	stored = run_call_store(c, args[2], &emitted, sizeof(emitted));
 	return stored < 0 ? stored : r;
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* Exit statuses of env(1). */
 enum { RUN_FAILED = 125, RUN_CANNOT_RUN = 126, RUN_NOT_FOUND = 127 };
@@ -114,8 +115,18 @@ int run_target_read(const struct run_target *target, void *to, uint64_t from, si
 int run_target_write(const struct run_target *target, uint64_t to, const void *from,
 		     size_t len);
 
-/* The CPU that it runs on, or ran on last; -1 when that is not known. */
-int run_target_cpu(const struct run_target *target);
+/*
+ * The same from several places, one after the other; how many bytes there were before the
+ * first fault.
+ */
+size_t run_target_gather(const struct run_target *target, void *to, size_t len,
+			 const struct iovec *from, unsigned long count);
+
+/*
+ * Moves us to where the thread may run. An event belongs to the CPU that its emitter runs
+ * on, and while that sleeps in its call it might be moved to any of these.
+ */
+void run_target_join(const struct run_target *target);
 
 /* What a thread calls itself, for messages; "?" when it is gone. */
 void run_target_name(pid_t tid, char *name, size_t size);

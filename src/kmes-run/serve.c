@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -93,19 +92,6 @@ static int serve_attach(const struct run_call *c)
 
 /* ---- all ---- */
 
-/* An event belongs to the ring of the CPU that its emitter runs on. */
-static void go_where_it_runs(const struct run_call *c)
-{
-	unsigned long mask[1024] = { 0 };
-	int cpu = run_target_cpu(&c->target);
-	size_t bits = 8 * sizeof(mask[0]);
-
-	if (cpu < 0 || (size_t)cpu >= bits * (sizeof(mask) / sizeof(mask[0])))
-		return;
-	mask[(size_t)cpu / bits] = 1ul << (size_t)cpu % bits;
-	sched_setaffinity(0, sizeof(mask), (const cpu_set_t *)mask);
-}
-
 static int serve(const struct run_call *c)
 {
 	int number = c->notif->data.nr;
@@ -117,10 +103,10 @@ static int serve(const struct run_call *c)
 	case KMES_NR_ATTACH:
 		return serve_attach(c);
 	case KMES_NR_EMIT:
-		go_where_it_runs(c);
+		run_target_join(&c->target);
 		return run_call_emit(c);
 	case KMES_NR_EMIT_BATCH:
-		go_where_it_runs(c);
+		run_target_join(&c->target);
 		return run_call_batch(c);
 	}
 	return -ENOSYS;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,21 +53,6 @@ static pid_t process_of(pid_t tid)
 		return -ESRCH;
 	at = strstr(text, key);
 	return at ? (pid_t)strtol(at + strlen(key), NULL, 10) : -ESRCH;
-}
-
-/* The 39th field; the second one is a name in parentheses that may hold anything. */
-int run_target_cpu(const struct run_target *target)
-{
-	char text[1024];
-	const char *at;
-	int field;
-
-	if (read_about(target->tid, "stat", text, sizeof(text)) < 0)
-		return -1;
-	at = strrchr(text, ')');
-	for (field = 2; at && field < 39; field++)
-		at = strchr(at + 1, ' ');
-	return at ? (int)strtol(at + 1, NULL, 10) : -1;
 }
 
 void run_target_name(pid_t tid, char *name, size_t size)
@@ -129,31 +115,34 @@ static void complain_once(pid_t tid)
 {
 	static bool done;
 
-	if (!done)
-		cli_error("cannot reach the memory of process %d: %s (kmes-run needs "
-			  "CAP_SYS_PTRACE)",
-			  (int)tid, strerror(EPERM));
+	if (done)
+		return;
+	cli_error(
+		"cannot reach the memory of process %d: %s (kmes-run needs CAP_SYS_PTRACE)",
+		(int)tid, strerror(EPERM));
 	done = true;
 }
 
-static int copied(const struct run_target *target, ssize_t n, size_t len)
+static size_t copied(const struct run_target *target, ssize_t n)
 {
-	if (n == (ssize_t)len)
-		return 0;
 	if (n < 0 && errno == EPERM)
 		complain_once(target->tid);
-	return -EFAULT;
+	return n < 0 ? 0 : (size_t)n;
+}
+
+size_t run_target_gather(const struct run_target *target, void *to, size_t len,
+			 const struct iovec *from, unsigned long count)
+{
+	struct iovec local = { to, len };
+
+	return copied(target, process_vm_readv(target->tid, &local, 1, from, count, 0));
 }
 
 int run_target_read(const struct run_target *target, void *to, uint64_t from, size_t len)
 {
-	struct iovec local = { to, len };
 	struct iovec remote = { (void *)(uintptr_t)from, len };
 
-	if (!len)
-		return 0;
-	return copied(target, process_vm_readv(target->tid, &local, 1, &remote, 1, 0),
-		      len);
+	return run_target_gather(target, to, len, &remote, 1) == len ? 0 : -EFAULT;
 }
 
 int run_target_write(const struct run_target *target, uint64_t to, const void *from,
@@ -161,7 +150,31 @@ int run_target_write(const struct run_target *target, uint64_t to, const void *f
 {
 	struct iovec local = { (void *)(uintptr_t)from, len };
 	struct iovec remote = { (void *)(uintptr_t)to, len };
+	ssize_t n = process_vm_writev(target->tid, &local, 1, &remote, 1, 0);
 
-	return copied(target, process_vm_writev(target->tid, &local, 1, &remote, 1, 0),
-		      len);
+	return copied(target, n) == len ? 0 : -EFAULT;
+}
+
+/* As many CPUs as any kernel is built for. */
+struct cpus {
+	unsigned long bits[8192 / (8 * sizeof(unsigned long))];
+};
+
+/* Whether we run on one of them, whatever was done to us meanwhile. */
+static bool are_ours(const struct cpus *cpus)
+{
+	size_t cpu = (size_t)sched_getcpu(), bits = 8 * sizeof(cpus->bits[0]);
+
+	return cpu < 8 * sizeof(*cpus) && cpus->bits[cpu / bits] & 1ul << cpu % bits;
+}
+
+void run_target_join(const struct run_target *target)
+{
+	static struct cpus ours, its;
+	long size = syscall(SYS_sched_getaffinity, target->tid, sizeof(its), &its);
+
+	if (size <= 0 || (!memcmp(&its, &ours, (size_t)size) && are_ours(&its)))
+		return;
+	syscall(SYS_sched_setaffinity, 0, (size_t)size, &its);
+	ours = its;
 }

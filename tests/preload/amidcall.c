@@ -8,9 +8,10 @@
  * AMID_WAIT: when the file `armed` is in the current folder kmes-run removes that, makes
  * `waits`, and goes on when that has been removed:
  *
- *	received	behind taking up a call
- *	before		before the module's call
- *	behind		behind it
+ *	received	after taking up a call
+ *	asking		before the listener is asked whether the call still waits
+ *	before		before the module's call, the one that names what is to be emitted
+ *	behind		after it
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,6 +41,14 @@ static int fails_now(unsigned long request)
 	       (even = !even);
 }
 
+/* A batch is asked for without an array at first. */
+static int is_first_look(unsigned long request, const void *arg)
+{
+	const struct kmes_ioc_batch_for *batch = arg;
+
+	return request == KMES_IOC_BATCH_FOR && batch->call.entries < 4096;
+}
+
 static void wait_at(const char *step)
 {
 	if (!is_set("AMID_WAIT", step) || unlink("armed") < 0)
@@ -54,8 +63,7 @@ int ioctl(int fd, unsigned long request, ...)
 	static int (*real)(int, unsigned long, ...);
 	va_list args;
 	void *arg;
-	int is_device = _IOC_TYPE(request) == KMES_IOC_MAGIC;
-	int r;
+	int is_device, r;
 
 	va_start(args, request);
 	arg = va_arg(args, void *);
@@ -66,6 +74,9 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = EINTR;
 		return -1;
 	}
+	if (request == SECCOMP_IOCTL_NOTIF_ID_VALID)
+		wait_at("asking");
+	is_device = _IOC_TYPE(request) == KMES_IOC_MAGIC && !is_first_look(request, arg);
 	if (is_device)
 		wait_at("before");
 	r = real(fd, request, arg);

@@ -286,6 +286,66 @@ static void run_target_write_faults_where_the_process_would(void **state)
 	munmap(page, 12288);
 }
 
+static void run_target_gather_ends_at_the_first_fault(void **state)
+{
+	struct run_target self;
+	char from[] = "abcdef", to[8] = "--------";
+	const struct iovec pieces[] = {
+		{ from, 2 }, { from, 0 }, { from + 4, 2 }, { (void *)8, 1 }, { from, 1 },
+	};
+
+	(void)state;
+	needs_seccomp();
+	assert_int_equal(run_target_open(&self, getpid()), 0);
+	assert_int_equal(run_target_gather(&self, to, 6, pieces, 5), 4);
+	assert_memory_equal(to, "abef--", 6);
+	assert_int_equal(run_target_gather(&self, to, 4, pieces, 3), 4);
+	run_target_close(&self);
+}
+
+/* Where a thread is bound to one CPU, that is the one. */
+static void run_target_join_goes_where_the_thread_may_run(void **state)
+{
+	struct run_target target;
+	cpu_set_t before, one, now;
+	int ends[2], cpu = -1;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	needs_seccomp();
+	assert_return_code(sched_getaffinity(0, sizeof(before), &before), errno);
+	while (!CPU_ISSET(++cpu, &before))
+		;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_return_code(pipe(ends), errno);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sched_setaffinity(0, sizeof(one), &one);
+		if (write(ends[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ends[0], &c, 1), 1);
+	assert_int_equal(run_target_open(&target, pid), 0);
+	for (int i = 0; i < 2; i++) {
+		run_target_join(&target);
+		assert_return_code(sched_getaffinity(0, sizeof(now), &now), errno);
+		assert_true(CPU_EQUAL(&now, &one));
+		/* Moved away by somebody else, as far as there is another CPU. */
+		CPU_XOR(&now, &before, &one);
+		sched_setaffinity(0, sizeof(now), &now);
+	}
+	run_target_close(&target);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(ends[0]);
+	close(ends[1]);
+	assert_return_code(sched_setaffinity(0, sizeof(before), &before), errno);
+}
+
 /* As kernels before 5.19 answer to the flag that came with it. */
 static void refuse_the_flag(void)
 {
@@ -336,6 +396,8 @@ int main(void)
 		cmocka_unit_test(run_call_before_an_execve_is_gone_though_the_id_lives),
 		cmocka_unit_test(run_target_of_a_thread_is_its_process),
 		cmocka_unit_test(run_target_write_faults_where_the_process_would),
+		cmocka_unit_test(run_target_gather_ends_at_the_first_fault),
+		cmocka_unit_test(run_target_join_goes_where_the_thread_may_run),
 		cmocka_unit_test(run_on_a_kernel_before_5_19_is_one_line_and_125),
 	};
 

@@ -45,6 +45,10 @@ until_there() {
 	kmes-run native_errno_cases large
 }
 
+@test "kmes-run: 0 is stored before a batch is read, so it may lie in it [E8]" {
+	kmes-run native_errno_cases overlap
+}
+
 @test "kmes-run: sizes, UTF-8, MessagePack, bytes verbatim [E2 E3 E4 E5]" {
 	each emit_cases sizes largest half payloads types verbatim no-trace
 }
@@ -151,6 +155,10 @@ amid() {
 @test "kmes-run: a caller's number becomes another process's amid its call" {
 	amid received attach emit batch
 	amid behind attach behind-batch
+}
+
+@test "kmes-run: a batch that is refused stores nothing, whatever stands there meanwhile" {
+	amid asking refused
 }
 
 @test "kmes-run: the limit is raised amid a batch that was too large" {

@@ -163,10 +163,42 @@ static void limit_is_raised(void)
 	check_eq(status, 0);
 }
 
+/* ---- a batch is refused while another process uses the place for its number ---- */
+
+static uint32_t *number;
+
+static void refused_batch_here(void)
+{
+	static struct kmes_batch_entry entry = { .event_type_len = 5, .payload_len = 1 };
+
+	entry.event_type = (uintptr_t) "amid";
+	entry.payload = (uintptr_t) "\x80";
+	drop_capabilities(CAP(AUDIT_WRITE));
+	check_errno(syscall(KMES_NR_EMIT_BATCH, &entry, 1, number), EPERM);
+}
+
+/* Nothing is stored by a call that is refused before it would store 0. */
+static void refused_batch(void)
+{
+	int status;
+	pid_t pid;
+
+	number = mmap(NULL, KMES_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	check(number != MAP_FAILED);
+	*number = STANDS;
+	pid = begin_call(refused_batch_here);
+	*number = STANDS + 1;
+	check(unlink("waits") == 0);
+	check(waitpid(pid, &status, 0) == pid);
+	check_eq(status, 0);
+	check_eq(*number, STANDS + 1);
+}
+
 static const struct vm_case cases[] = {
 	{ "attach", attaching },      { "emit", emitting },
 	{ "batch", in_a_batch },      { "behind-batch", behind_a_batch },
-	{ "limit", limit_is_raised },
+	{ "limit", limit_is_raised }, { "refused", refused_batch },
 };
 
 KMES_CASES(cases)

@@ -396,10 +396,52 @@ static void large_batches(void)
 	free(text);
 }
 
+/* ---- a number that lies where the batch's own bytes are ---- */
+
+/* Two entries of a one-byte payload each. */
+static void two_entries(struct kmes_batch_entry *two, const void *payload)
+{
+	fill_entries();
+	memcpy(two, entries, 2 * sizeof(two[0]));
+	two[1].payload = (uintptr_t)payload;
+}
+
+/* The second entry has no payload any more when the array is copied. */
+static void check_number_in_array(struct kmes_batch_entry *two, uint64_t number)
+{
+	two_entries(two, "\x80");
+	check_errno(native_batch((uintptr_t)two, 2, number), EINVAL);
+	check_eq(two[1].payload_len, 1);
+	check_eq(two[1].event_type_len, 4);
+}
+
+static void number_in_the_batch(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "twice", MFD_CLOEXEC);
+	struct kmes_batch_entry two[2], *same[2];
+	uint32_t word;
+
+	check_number_in_array(two, (uintptr_t)&two[1].payload_len);
+	/* The same pages at another address. */
+	check(fd >= 0 && ftruncate(fd, KMES_PAGE_SIZE) == 0);
+	for (int i = 0; i < 2; i++) {
+		same[i] = mmap(NULL, KMES_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			       fd, 0);
+		check(same[i] != MAP_FAILED);
+	}
+	close(fd);
+	check_number_in_array(same[0], (uintptr_t)&same[1][1].payload_len);
+	/* 0xc1 begins no value, 0 is one. */
+	word = 0xc1c1c1c1;
+	two_entries(two, &word);
+	check_eq(native_batch((uintptr_t)two, 2, (uintptr_t)&word), 0);
+	check_eq(word, 2);
+}
+
 static const struct vm_case cases[] = {
 	{ "emit", order_of_emit },     { "batch", order_of_batch },
 	{ "attach", order_of_attach }, { "pointers", bad_pointers },
-	{ "large", large_batches },
+	{ "large", large_batches },    { "overlap", number_in_the_batch },
 };
 
 KMES_CASES(cases)
