@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* keep.c - what kmes-run itself keeps open: its own alone, all else is the program's. */
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,4 +51,11 @@ int run_give_away(int first, int last)
 	if (null < first || null > last)
 		close(null);
 	return 0;
+}
+
+bool run_can_complain(void)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLOUT;
 }

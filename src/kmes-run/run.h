@@ -64,6 +64,12 @@ int run_keep_alone(int *const fds[], int count, int first);
 /* Puts /dev/null into these places: whoever waits for their end waits no longer; 0 or -1. */
 int run_give_away(int first, int last);
 
+/*
+ * Whether a message on standard error can be written at once. The program may have filled
+ * that, and nobody's calls are to wait until somebody reads it.
+ */
+bool run_can_complain(void);
+
 /* ---- loop.c ---- */
 
 /* Serves until the program ends; its status as of waitpid(2). */

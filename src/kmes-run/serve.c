@@ -129,6 +129,8 @@ static void explain_second_listener(pid_t tid)
 {
 	char name[32];
 
+	if (!run_can_complain())
+		return;
 	run_target_name(tid, name, sizeof(name));
 	cli_error(
 		"process %d (%s) wants a seccomp listener of its own and cannot have one: "

@@ -115,7 +115,7 @@ static void complain_once(pid_t tid)
 {
 	static bool done;
 
-	if (done)
+	if (done || !run_can_complain())
 		return;
 	cli_error(
 		"cannot reach the memory of process %d: %s (kmes-run needs CAP_SYS_PTRACE)",

@@ -371,6 +371,15 @@ amid() {
 	[[ $stderr == "kmes-run: process "*" (native_cases) wants a seccomp listener of its own"* ]]
 }
 
+@test "kmes-run: a full standard error, which it might complain on, holds up no call" {
+	mkfifo full
+	# Both ends are here, and nobody reads.
+	exec 9<>full
+	dd if=/dev/zero of=full bs=4096 oflag=nonblock 2>/dev/null || true
+	timeout 60 kmes-run native_cases listener 2>&9
+	exec 9>&-
+}
+
 @test "kmes-run: within itself it says why not, 125" {
 	run -125 --separate-stderr kmes-run kmes-run touch ran
 	[[ ${stderr_lines[-1]} == "kmes-run: a seccomp listener is installed already"* ]]
