@@ -14,7 +14,8 @@
  * Depth: the value at the top is at depth 0. A container at the top is depth 1, also
  * when it is empty, and each container inside another is one deeper.
  *
- * Compiles in the kernel and in user space; no floating point, no allocation.
+ * Compiles in the kernel and in user space; no floating point, no allocation. In the kernel
+ * kmes_mp_check() may be preempted by cond_resched(), so it is called where one may sleep.
  */
 #ifndef KMES_MSGPACK_H
 #define KMES_MSGPACK_H
@@ -22,11 +23,17 @@
 #include <linux/types.h>
 #ifdef __KERNEL__
 #include <linux/errno.h>
+#include <linux/sched.h>
+#define kmes_mp_yield() cond_resched()
 #else
 #include <errno.h>
+#define kmes_mp_yield() ((void)0)
 #endif
 
 #define KMES_MP_DEPTH_MAX 256
+
+/* The walker lets others have the CPU after this many bytes. */
+#define KMES_MP_STRIDE 65536
 
 enum kmes_mp_type {
 	KMES_MP_NIL,
@@ -322,6 +329,7 @@ static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
 {
 	const __u8 *pos = buf;
 	const __u8 *end = pos + len;
+	const __u8 *yielded = pos;
 	struct kmes_mp_token tok;
 	enum kmes_mp_fault fault;
 	__u32 depth = 0;
@@ -332,7 +340,12 @@ static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
 	if (max_depth > KMES_MP_DEPTH_MAX)
 		max_depth = KMES_MP_DEPTH_MAX;
 	for (;;) {
-		left -= kmes_mp_skip_plain(&pos, end, left);
+		if (pos - yielded > KMES_MP_STRIDE) {
+			kmes_mp_yield();
+			yielded = pos;
+		}
+		left -= kmes_mp_skip_plain(&pos, end,
+					   left < KMES_MP_STRIDE ? left : KMES_MP_STRIDE);
 		while (!left) {
 			if (!depth)
 				return pos == end ? KMES_MP_OK : KMES_MP_TRAILING;
