@@ -317,7 +317,7 @@ check: deps #: everything below but for bench and what it shortens (up to half a
 	$(MAKE2) SAN=thread unit-programs stress-programs
 	$(MAKE2) CHAR=other unit-programs
 	$(RUN) lint unit unit-asan unit-tsan unit-char cli stress stress-tsan \
-		fuzz model requirements dkms vm
+		fuzz model requirements dkms cost vm
 
 check-unit: all unit-programs #: unit tests
 	$(RUN) unit
