@@ -12,7 +12,7 @@ TIME    ?= 60
 KERNEL  ?= 6.1
 SOURCE  ?= dev
 SUITE   ?= bookworm
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/.* KMES_VERSION "\(.*\)"/\1/p' module/shared/kmes_version.h)
 
 # Sanitized builds have folders of their own: make SAN=address, make SAN=thread.
 B := build
@@ -197,8 +197,8 @@ MSGPACK   := $(if $(call HAVE,msgpack-c),-lmsgpack-c,-lmsgpackc)
 TEST_LIBS := -lcmocka $(MSGPACK) $(LIBS_kmes-emit) $(LIBS_kmes-stat)
 
 WARN := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-OWN  := -std=c11 -D_GNU_SOURCE -DKMES_VERSION='"$(VERSION)"' $(WARN) $(SAN_FLAGS) \
-	-Imodule/shared -Ilibcommon $(OPT_CFLAGS) -MMD -MP -pthread
+OWN  := -std=c11 -D_GNU_SOURCE $(WARN) $(SAN_FLAGS) \
+	-Imodule/shared -Ilibcommon $(OPT_CFLAGS) -ffile-prefix-map='$(CURDIR)'=. -MMD -MP -pthread
 LINK  = $(CC) -pthread $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@
 Q    := $(if $(V),,@)
 SILENT := $(findstring s,$(firstword -$(MAKEFLAGS)))
@@ -382,34 +382,47 @@ bench: all bench-programs #: speed, beside that of peers
 	-@tests/deps bench
 	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; tests/with-tracefs $$p; done
 
-# Installing.
-BINDIR   := $(DESTDIR)$(PREFIX)/bin
-LIBDIR   := $(DESTDIR)$(PREFIX)/lib
-INCDIR   := $(DESTDIR)$(PREFIX)/include/kmes
-MANDIR   := $(DESTDIR)$(PREFIX)/share/man
-COMPDIR  := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-DKMSDIR  := $(DESTDIR)/usr/src/kmes-$(VERSION)
-HEADERS  := libcommon/kmes.h $(wildcard module/shared/*.h)
+# Installing: the directories of the GNU coding standards, below DESTDIR.
+prefix      = $(PREFIX)
+exec_prefix = $(prefix)
+bindir      = $(exec_prefix)/bin
+libdir      = $(exec_prefix)/lib
+includedir  = $(prefix)/include
+datadir     = $(prefix)/share
+mandir      = $(datadir)/man
+compdir     = $(datadir)/bash-completion/completions
+dkmsdir     = /usr/src/kmes-$(VERSION)
+HEADERS    := libcommon/kmes.h $(wildcard module/shared/*.h)
 
-install: all #: programs, library, manual pages, completions to DESTDIR and PREFIX
-	install -d '$(BINDIR)' '$(LIBDIR)/pkgconfig' '$(INCDIR)' '$(MANDIR)/man1' '$(MANDIR)/man4' \
-		'$(COMPDIR)'
-	install -m 755 $(PROGRAMS) '$(BINDIR)'
-	install -m 644 $(LIBKMES) '$(LIBDIR)'
-	printf '%s\n' 'prefix=$(PREFIX)' 'Name: kmes' 'Version: $(VERSION)' \
-		'Description: reads per-CPU KMES event rings' 'Cflags: -I$${prefix}/include/kmes' \
-		'Libs: -L$${prefix}/lib -lkmes' 'Libs.private: -pthread $(LIBS)' | \
-		install -m 644 /dev/stdin '$(LIBDIR)/pkgconfig/kmes.pc'
-	install -m 644 $(HEADERS) '$(INCDIR)'
-	install -m 644 $(TOOLS:%=man/%.1) '$(MANDIR)/man1'
-	install -m 644 man/kmes.4 '$(MANDIR)/man4'
-	for t in $(TOOLS); do install -m 644 completions/kmes-tools '$(COMPDIR)'/$$t; done
+# to DIRECTORY: where that is while installing, for the shell.
+to = '$(DESTDIR)$(1)'
+
+install: all #: programs, library, manual pages, completions; to DESTDIR and prefix, libdir, ...
+	install -d $(call to,$(bindir)) $(call to,$(libdir)/pkgconfig) $(call to,$(includedir)/kmes) \
+		$(call to,$(mandir)/man1) $(call to,$(mandir)/man4) $(call to,$(compdir))
+	install -m 755 $(PROGRAMS) $(call to,$(bindir))
+	install -m 644 $(LIBKMES) $(call to,$(libdir))
+	printf '%s\n' 'prefix=$(prefix)' 'libdir=$(libdir:$(prefix)/%=$${prefix}/%)' \
+		'includedir=$(includedir:$(prefix)/%=$${prefix}/%)' '' 'Name: kmes' \
+		'Description: reads per-CPU KMES event rings' 'Version: $(VERSION)' \
+		'Cflags: -I$${includedir}/kmes' 'Libs: -L$${libdir} -lkmes' 'Libs.private: -pthread $(LIBS)' | \
+		install -m 644 /dev/stdin $(call to,$(libdir)/pkgconfig/kmes.pc)
+	install -m 644 $(HEADERS) $(call to,$(includedir)/kmes)
+	install -m 644 $(TOOLS:%=man/%.1) $(call to,$(mandir)/man1)
+	install -m 644 man/kmes.4 $(call to,$(mandir)/man4)
+	for t in $(TOOLS); do install -m 644 completions/kmes-tools $(call to,$(compdir))/$$t; done
 
 uninstall: #: remove what install has put there
-	rm -f $(ALL_TOOLS:%='$(BINDIR)/%') $(ALL_TOOLS:%='$(MANDIR)/man1/%.1') \
-		$(ALL_TOOLS:%='$(COMPDIR)/%') '$(MANDIR)/man4/kmes.4' '$(LIBDIR)/libkmes.a' \
-		'$(LIBDIR)/pkgconfig/kmes.pc'
-	rm -rf '$(INCDIR)'
+	rm -f $(foreach t,$(ALL_TOOLS),$(call to,$(bindir)/$(t)) $(call to,$(mandir)/man1/$(t).1) \
+		$(call to,$(compdir)/$(t))) $(call to,$(mandir)/man4/kmes.4) $(call to,$(libdir)/libkmes.a) \
+		$(call to,$(libdir)/pkgconfig/kmes.pc)
+	rm -rf $(call to,$(includedir)/kmes)
+
+# The same commit gives the same bytes, whoever packs it.
+dist: #: build/kmes-tools-VERSION.tar.gz of what is committed
+	@mkdir -p build
+	git archive --prefix=kmes-tools-$(VERSION)/ HEAD | gzip -9n >build/kmes-tools-$(VERSION).tar.gz.new
+	mv build/kmes-tools-$(VERSION).tar.gz.new build/kmes-tools-$(VERSION).tar.gz
 
 module: #: build/module/kmes.ko for the kernel whose headers are at KDIR
 	@mkdir -p build/module
@@ -417,10 +430,12 @@ module: #: build/module/kmes.ko for the kernel whose headers are at KDIR
 	$(MAKE) -C build/module KDIR='$(KDIR)'
 
 dkms-install: #: build and install the module with DKMS, as root
-	install -d '$(DKMSDIR)/shared'
+	install -d $(call to,$(dkmsdir)/shared)
 	install -m 644 $(filter-out %.mod.c,$(wildcard module/*.[ch])) \
-		$(addprefix module/,Kbuild Kconfig Makefile README.md dkms.conf) '$(DKMSDIR)'
-	install -m 644 module/shared/*.h '$(DKMSDIR)/shared'
+		$(addprefix module/,Kbuild Kconfig Makefile README.md) $(call to,$(dkmsdir))
+	install -m 644 module/shared/*.h $(call to,$(dkmsdir)/shared)
+	sed 's/#MODULE_VERSION#/$(VERSION)/' module/dkms.conf | \
+		install -m 644 /dev/stdin $(call to,$(dkmsdir)/dkms.conf)
 ifeq ($(DESTDIR),)
 	! dkms status kmes/$(VERSION) | grep . || dkms remove kmes/$(VERSION) --all
 	dkms install kmes/$(VERSION)
@@ -432,7 +447,7 @@ clean: #: remove build/
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
 	check-stress check-model check-vm check-dkms check-arm64 check-riscv64 check-bare requirements \
 	lint format \
-	bench install uninstall \
+	bench install uninstall dist \
 	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

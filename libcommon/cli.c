@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "cli_private.h"
+#include "kmes_version.h"
 
 enum {
 	OPTION_HELP = CLI_OPTION_SHARED,

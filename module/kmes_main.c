@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 
 #include "kmes.h"
+#include "kmes_version.h"
 
 /* All argument structures begin with those of the simple calls. */
 union argument {
@@ -155,4 +156,4 @@ module_init(kmes_init);
 module_exit(kmes_exit);
 MODULE_DESCRIPTION("KMES event rings on an ordinary kernel");
 MODULE_LICENSE("Dual MIT/GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(KMES_VERSION);

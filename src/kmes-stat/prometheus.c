@@ -2,6 +2,7 @@
 /* prometheus.c - a sample in Prometheus' text format 0.0.4. */
 #include <stdio.h>
 
+#include "kmes_version.h"
 #include "stat.h"
 
 typedef unsigned long long ull;

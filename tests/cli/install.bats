@@ -43,6 +43,23 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	assert_match "$output" '/nowhere'
 }
 
+@test "install follows the GNU directory variables, in names with blanks, whatever the umask" {
+	make_at() {
+		make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/a root" prefix=/opt/k \
+			libdir=/opt/k/lib/x86_64-linux-gnu bindir=/opt/k/sbin mandir=/opt/man
+	}
+	umask 077
+	make_at install
+	cd "a root/opt"
+	[[ -x k/sbin/kmes-dump && -f man/man1/kmes-dump.1 && -f k/include/kmes/kmes.h ]]
+	[[ -f k/lib/x86_64-linux-gnu/libkmes.a ]]
+	grep -qx "libdir=\${prefix}/lib/x86_64-linux-gnu" k/lib/x86_64-linux-gnu/pkgconfig/kmes.pc
+	run ! grep -q root k/lib/x86_64-linux-gnu/pkgconfig/kmes.pc
+	assert_equal "$(find . ! -perm -o=r)" ''
+	make_at uninstall
+	assert_equal "$(find . -type f)" ''
+}
+
 @test "uninstall removes all that install has put there" {
 	make_here install
 	make_here uninstall
