@@ -5,8 +5,10 @@
  * Its thread sleeps in the call, so its memory and its id stay what they are as long as
  * the listener says that the call waits. A death signal or an execve(2) of another thread
  * ends it at any moment, and then both may become another's. So the listener is asked
- * behind every look into the memory, before anything is done with what was read, and
- * right before every store.
+ * after every look into the memory, before anything is done with what was read, and right
+ * before every store. What is left is the moment between that answer and the store, in
+ * which all ids would have to come round: there is no store that goes by a descriptor and
+ * faults where the process's own would.
  */
 #ifndef RUN_CALL_H
 #define RUN_CALL_H
