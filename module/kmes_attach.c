@@ -53,7 +53,7 @@ static void count_mapping(struct kmes_buffer *b)
 	spin_unlock(&b->lock);
 }
 
-/* By a fork after MADV_DOFORK, or for a moment by an mremap that is going to fail. */
+/* By a fork, or for a moment by an mremap that is going to fail. */
 static void ring_open(struct vm_area_struct *vma)
 {
 	struct kmes_buffer *b = vma->vm_private_data;
@@ -98,8 +98,7 @@ static const struct vm_operations_struct ring_vm_ops = {
 
 static void set_flags(struct vm_area_struct *vma)
 {
-	const unsigned long flags = VM_DONTEXPAND | VM_DONTCOPY | VM_DONTDUMP |
-				    VM_MIXEDMAP;
+	const unsigned long flags = VM_DONTEXPAND | VM_DONTDUMP | VM_MIXEDMAP;
 
 #ifdef KMES_HAS_VM_FLAGS_SET
 	vm_flags_set(vma, flags);

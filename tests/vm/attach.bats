@@ -86,10 +86,6 @@
 	map_cases advice
 }
 
-@test "fork does not inherit; after MADV_DOFORK the child counts" {
-	map_cases forks
-}
-
 @test "need_wake does not outlive consumers that are killed, exec or exit" {
 	map_cases sudden-ends
 }

@@ -23,6 +23,7 @@ static void held_by_descriptors(void)
 	struct kmes_ioc_attach call = { .capacity_ptr = (uintptr_t)&capacity };
 	int ring;
 	void *base;
+	pid_t pid;
 
 	check(dev >= 0);
 	check_errno(rmmod(), EWOULDBLOCK);
@@ -37,7 +38,13 @@ static void held_by_descriptors(void)
 	check_errno(rmmod(), EWOULDBLOCK);
 	check(access("/sys/kernel/kmes/buffer_capacity", R_OK) == 0);
 	check(!memcmp(base, "KMESRING", 8));
+	/* At last a child's copy of the mapping. */
+	pid = fork_bound();
+	if (!pid)
+		pause();
 	munmap(base, KMES_MAPPING_SIZE(capacity));
+	check_errno(rmmod(), EWOULDBLOCK);
+	end_child(pid);
 	check_eq(rmmod(), 0);
 	insmod("");
 }

@@ -42,7 +42,7 @@
 	rmmod kmes
 	insmod "$KMES_MODULE" wake_by_consumers=1
 	wake_cases shared replaced killed contexts
-	map_cases forks one-piece sudden-ends
+	map_cases one-piece sudden-ends
 	rmmod kmes
 	insmod "$KMES_MODULE"
 }

@@ -1,38 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* wake_cases.c - need_wake, the futex word and who is woken. */
-#include "tests/vm/case.h"
-
-/* Sleeps on a ring as a consumer does; 0 woken, else the errno. */
-static int sleep_on(struct vm_ring *r, int op, unsigned int seconds)
-{
-	struct timespec limit = { seconds, 0 };
-	uint32_t word;
-
-	kmes_store_release(&r->consumer->need_wake, 1);
-	kmes_fence_full();
-	word = kmes_load_acquire(&r->producer->futex_counter);
-	return syscall(SYS_futex, &r->producer->futex_counter, op, word, &limit, NULL, 0)
-		       ? errno
-		       : 0;
-}
-
-/* Waits until a process sleeps; it only ever does on the futex. */
-static void wait_asleep(pid_t pid)
-{
-	char path[64], text[256];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	for (int i = 0; i < 2000; i++) {
-		FILE *f = fopen(path, "re");
-
-		check(f && fgets(text, sizeof(text), f));
-		fclose(f);
-		if (strstr(text, ") S "))
-			return;
-		sleep_ms(5);
-	}
-	fail("process %d never sleeps", pid);
-}
+#include "tests/vm/sleep.h"
 
 /* A process of its own, with a mapping of its own, that sleeps on a ring. */
 static pid_t sleeper(uint32_t cpu, int op, unsigned int seconds)
@@ -44,21 +12,10 @@ static pid_t sleeper(uint32_t cpu, int op, unsigned int seconds)
 
 		_exit(sleep_on(&r, op, seconds));
 	}
-	/* It sets need_wake last before it sleeps. */
 	struct vm_ring r = ring_open(cpu);
-	while (!kmes_load_acquire(&r.consumer->need_wake))
-		sleep_ms(5);
+	wait_asleep(pid, &r);
 	ring_close(&r);
-	wait_asleep(pid);
 	return pid;
-}
-
-static int end_of(pid_t pid)
-{
-	int status;
-
-	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
-	return WEXITSTATUS(status);
 }
 
 static void word_moves_when_asked(void)

@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Consumers that fork: children inherit the mapping, by ioctl and by the native calls.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+# until_there FILE: within 60 s.
+until_there() {
+	for _ in $(seq 600); do
+		[[ ! -e $1 ]] || return 0
+		sleep 0.1
+	done
+	echo "no $1 within the time"
+	return 1
+}
+
+# until_unused: nobody holds the module any more.
+until_unused() {
+	for _ in $(seq 100); do
+		rmmod kmes 2>/dev/null && break
+		sleep 0.1
+	done
+	[ ! -e /dev/kmes ]
+	insmod "$KMES_MODULE"
+}
+
+@test "a child inherits the mapping, read-only where its parent's is [M4 M5]" {
+	fork_cases inherited
+}
+
+@test "need_wake is cleared when the last mapping goes, children's included" {
+	fork_cases counted
+}
+
+@test "a child is woken on the mapping that it has inherited [N5]" {
+	fork_cases woken
+}
+
+@test "parent and child read a ring to its end over two replacements [R2 R8]" {
+	fork_cases followed
+}
+
+@test "a daemon goes on with the ring that it has attached to before [R8]" {
+	fork_cases daemonized 3>&-
+	until_there followed
+	until_unused
+}
+
+@test "kmes-run: children inherit mappings, are woken and follow replacements" {
+	export KMES_NATIVE=1
+	kmes-run fork_cases inherited
+	kmes-run fork_cases woken
+	kmes-run fork_cases followed
+}
+
+@test "kmes-run: a program attaches, then becomes a daemon and goes on" {
+	export KMES_NATIVE=1
+	kmes-run fork_cases daemonized 3>&-
+	until_there followed
+	until_unused
+}
