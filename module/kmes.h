@@ -46,9 +46,8 @@ struct kmes_buffer {
 	u32 wake_id; /* the producer page's index in the wake file */
 	unsigned long wake_queued;
 	struct llist_node wake_node;
-	spinlock_t lock; /* guards the two below */
+	spinlock_t lock; /* guards mappings, and clears need_wake after the last */
 	unsigned int mappings;
-	struct list_head mms; /* of struct kmes_wake_mm, if the wake needs them */
 	struct rcu_head rcu;
 };
 
@@ -94,20 +93,11 @@ int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 cou
 
 /* kmes_wake.c: waking the sleepers on a producer page. */
 
-/* How a process has mapped a buffer; only where the wake goes through its memory. */
-struct kmes_wake_mm {
-	struct list_head list;
-	struct mm_struct *mm;
-	unsigned long address;
-};
-
 int kmes_wake_init(void);
 void kmes_wake_fini(void);
 struct page *kmes_wake_page_new(int node, u32 *id);
 void kmes_wake_page_free(struct page *page, u32 id);
 void kmes_wake(struct kmes_buffer *b);
-int kmes_wake_map(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address);
-void kmes_wake_unmap(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address);
 
 /* kmes_symbol.c: functions of the kernel that it does not export; calls are direct. */
 

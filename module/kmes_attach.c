@@ -45,22 +45,14 @@ static vm_fault_t ring_pfn_mkwrite(struct vm_fault *vmf)
 	return VM_FAULT_SIGSEGV;
 }
 
-/* One more process maps the buffer. */
-static void count_mapping(struct kmes_buffer *b)
-{
-	spin_lock(&b->lock);
-	b->mappings++;
-	spin_unlock(&b->lock);
-}
-
-/* By a fork, or for a moment by an mremap that is going to fail. */
+/* Also by a fork, and for a moment by an mremap that is going to fail. */
 static void ring_open(struct vm_area_struct *vma)
 {
 	struct kmes_buffer *b = vma->vm_private_data;
 
-	/* Without the memory to note it, a child is woken through another process. */
-	(void)kmes_wake_map(b, vma->vm_mm, vma->vm_start);
-	count_mapping(b);
+	spin_lock(&b->lock);
+	b->mappings++;
+	spin_unlock(&b->lock);
 }
 
 static void ring_close(struct vm_area_struct *vma)
@@ -68,7 +60,6 @@ static void ring_close(struct vm_area_struct *vma)
 	struct kmes_buffer *b = vma->vm_private_data;
 	struct kmes_consumer_page *page = page_address(b->consumer_page);
 
-	kmes_wake_unmap(b, vma->vm_mm, vma->vm_start);
 	/* A consumer that died asleep would cost the writer a wake an event for ever. */
 	spin_lock(&b->lock);
 	if (!--b->mappings)
@@ -112,18 +103,14 @@ static void set_flags(struct vm_area_struct *vma)
 static int ring_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct kmes_buffer *b = file->private_data;
-	int err;
 
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC || vma->vm_pgoff ||
 	    vma->vm_end - vma->vm_start != KMES_MAPPING_SIZE(b->w.capacity))
 		return -EINVAL;
-	err = kmes_wake_map(b, vma->vm_mm, vma->vm_start);
-	if (err)
-		return err;
-	count_mapping(b);
 	vma->vm_private_data = b;
 	vma->vm_ops = &ring_vm_ops;
 	set_flags(vma);
+	ring_open(vma);
 	return 0;
 }
 

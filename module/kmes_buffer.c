@@ -122,7 +122,6 @@ struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generati
 		return ERR_PTR(-ENOMEM);
 	kref_init(&b->ref);
 	spin_lock_init(&b->lock);
-	INIT_LIST_HEAD(&b->mms);
 	err = alloc_parts(b, cpu, capacity);
 	if (err) {
 		free_buffer(b);

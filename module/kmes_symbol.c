@@ -80,21 +80,20 @@ static unsigned long find(const char *name)
 	return address - offset;
 }
 
-/* Fails with -ENOSYS when sleepers can never be woken; the rest has a substitute. */
+/* Fails with -ENOSYS when sleepers can never be woken; the rest can be done without. */
 int kmes_symbols_find(void)
 {
 	unsigned long futex = find(FUTEX_SYSCALL);
 	unsigned long mm_alloc = find("mm_alloc");
 	unsigned long pidfd_get_pid = find("pidfd_get_pid");
 
-	if (!futex) {
-		pr_err("cannot find " FUTEX_SYSCALL
-		       ", without which no consumer can be woken (is CONFIG_KPROBES set?)\n");
+	if (!futex || !mm_alloc) {
+		pr_err("cannot find %s, without which no consumer can be woken (is CONFIG_KPROBES set?)\n",
+		       futex ? "mm_alloc" : FUTEX_SYSCALL);
 		return -ENOSYS;
 	}
 	static_call_update(kmes_sc_futex, (typeof(&no_futex))futex);
-	if (mm_alloc)
-		static_call_update(kmes_sc_mm_alloc, (typeof(&no_mm_alloc))mm_alloc);
+	static_call_update(kmes_sc_mm_alloc, (typeof(&no_mm_alloc))mm_alloc);
 	if (pidfd_get_pid)
 		static_call_update(kmes_sc_pidfd_get_pid,
 				   (typeof(&no_pidfd_get_pid))pidfd_get_pid);

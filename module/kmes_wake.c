@@ -4,8 +4,7 @@
  *
  * A shared futex is known by the page's place in a file, so all producer pages are pages
  * of one shmem file. A thread has that file in a memory map of its own and wakes through
- * it: no consumer's memory takes part, whatever its owner does with it. Where the map
- * cannot be had, the thread borrows the maps of consumers instead, one after the other.
+ * it: no consumer's memory takes part, whatever its owner does with it.
  *
  * Any context may ask for a wake: it queues the buffer, with a reference, and raises an
  * irq_work, as the scheduler's locks may be held at that point; that wakes the thread.
@@ -21,7 +20,6 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
-#include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/percpu.h>
 #include <linux/sched/mm.h>
@@ -35,19 +33,14 @@
 
 /* Pages of the file: rings that exist at the same time, old ones included. */
 #define WAKE_PAGES (1u << 18)
+#define WAKE_SIZE ((unsigned long)WAKE_PAGES << PAGE_SHIFT)
 #define WAKE_BASE 0x10000000ul
 #define WAKE_WORD offsetof(struct kmes_producer_page, futex_counter)
-
-static bool borrow;
-module_param_named(wake_by_consumers, borrow, bool, 0444);
-MODULE_PARM_DESC(wake_by_consumers,
-		 "wake through the memory maps of consumers (for tests)");
 
 static struct file *wake_file;
 static DEFINE_IDA(wake_ids);
 static LLIST_HEAD(wake_queue);
 static struct task_struct *wake_thread;
-static struct mm_struct *wake_mm;
 static DEFINE_PER_CPU(struct irq_work, wake_work);
 
 static void rouse(struct irq_work *work)
@@ -66,55 +59,10 @@ void kmes_wake(struct kmes_buffer *b)
 	irq_work_queue(this_cpu_ptr(&wake_work));
 }
 
-/*
- * The n-th memory map that has the buffer: its address there, and the map with a reference,
- * or NULL if its process is ending. Returns false when there are not so many.
- */
-static bool borrow_mm(struct kmes_buffer *b, unsigned int n, struct mm_struct **mm,
-		      unsigned long *address)
+static void wake_now(const struct kmes_buffer *b)
 {
-	struct kmes_wake_mm *m;
-	bool found = false;
-
-	spin_lock(&b->lock);
-	list_for_each_entry(m, &b->mms, list) {
-		if (n--)
-			continue;
-		found = true;
-		*address = m->address;
-		*mm = mmget_not_zero(m->mm) ? m->mm : NULL;
-		break;
-	}
-	spin_unlock(&b->lock);
-	return found;
-}
-
-/* One map is enough, as the futex is shared, if it still has the page where it was. */
-static void wake_borrowing(struct kmes_buffer *b)
-{
-	struct mm_struct *mm;
-	unsigned long address;
-	unsigned int n = 0;
-	int woken = 0;
-
-	while (woken <= 0 && borrow_mm(b, n++, &mm, &address)) {
-		if (!mm)
-			continue;
-		kthread_use_mm(mm);
-		woken = kmes_futex_wake_all(address + WAKE_WORD);
-		kthread_unuse_mm(mm);
-		mmput(mm);
-	}
-}
-
-static void wake_now(struct kmes_buffer *b)
-{
-	if (wake_mm)
-		kmes_futex_wake_all(WAKE_BASE +
-				    ((unsigned long)b->wake_id << PAGE_SHIFT) +
-				    WAKE_WORD);
-	else
-		wake_borrowing(b);
+	kmes_futex_wake_all(WAKE_BASE + ((unsigned long)b->wake_id << PAGE_SHIFT) +
+			    WAKE_WORD);
 }
 
 static void serve_queue(void)
@@ -145,7 +93,7 @@ static unsigned long fixed_area(struct file *file, unsigned long address,
  * A memory map of the thread's own with the file in it. In the thread, as the map keeps
  * pointing to the task that allocated it.
  */
-static int own_mm(void)
+static int take_mm(void)
 {
 	struct mm_struct *mm = kmes_mm_alloc();
 	unsigned long at;
@@ -156,34 +104,31 @@ static int own_mm(void)
 	mm->get_unmapped_area = fixed_area;
 #endif
 	kthread_use_mm(mm);
-	at = vm_mmap(wake_file, WAKE_BASE, (unsigned long)WAKE_PAGES << PAGE_SHIFT,
-		     PROT_READ, MAP_SHARED | MAP_FIXED, 0);
-	if (at == WAKE_BASE) {
-		wake_mm = mm;
+	at = vm_mmap(wake_file, WAKE_BASE, WAKE_SIZE, PROT_READ, MAP_SHARED | MAP_FIXED,
+		     0);
+	if (!IS_ERR_VALUE(at))
 		return 0;
-	}
 	kthread_unuse_mm(mm);
 	mmput(mm);
-	return -ENOMEM;
+	return at;
 }
 
 static void drop_mm(void)
 {
-	if (!wake_mm)
-		return;
-	vm_munmap(WAKE_BASE, (unsigned long)WAKE_PAGES << PAGE_SHIFT);
-	kthread_unuse_mm(wake_mm);
-	mmput(wake_mm);
-	wake_mm = NULL;
+	struct mm_struct *mm = current->mm;
+
+	vm_munmap(WAKE_BASE, WAKE_SIZE);
+	kthread_unuse_mm(mm);
+	mmput(mm);
 }
 
-static int wake_main(void *ready)
+struct wake_start {
+	struct completion done;
+	int err;
+};
+
+static void serve(void)
 {
-	if (!borrow && own_mm()) {
-		pr_warn("no memory map for waking: using those of consumers\n");
-		borrow = true;
-	}
-	complete(ready);
 	for (;;) {
 		set_current_state(TASK_IDLE);
 		if (llist_empty(&wake_queue)) {
@@ -195,7 +140,19 @@ static int wake_main(void *ready)
 		serve_queue();
 	}
 	__set_current_state(TASK_RUNNING);
-	drop_mm();
+}
+
+/* Lives until it is stopped, also without a map. */
+static int wake_main(void *arg)
+{
+	struct wake_start *start = arg;
+	int err = take_mm();
+
+	start->err = err;
+	complete(&start->done);
+	serve();
+	if (!err)
+		drop_mm();
 	return 0;
 }
 
@@ -244,48 +201,15 @@ void kmes_wake_page_free(struct page *page, u32 id)
 	ida_free(&wake_ids, id);
 }
 
-/* Notes that a process has mapped the buffer; only where it may have to be borrowed. */
-int kmes_wake_map(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address)
-{
-	struct kmes_wake_mm *m;
-
-	if (!borrow)
-		return 0;
-	m = kmalloc(sizeof(*m), GFP_KERNEL);
-	if (!m)
-		return -ENOMEM;
-	m->mm = mm;
-	m->address = address;
-	spin_lock(&b->lock);
-	list_add(&m->list, &b->mms);
-	spin_unlock(&b->lock);
-	return 0;
-}
-
-void kmes_wake_unmap(struct kmes_buffer *b, struct mm_struct *mm, unsigned long address)
-{
-	struct kmes_wake_mm *m, *found = NULL;
-
-	spin_lock(&b->lock);
-	list_for_each_entry(m, &b->mms, list)
-		if (m->mm == mm && m->address == address)
-			found = m;
-	if (found)
-		list_del(&found->list);
-	spin_unlock(&b->lock);
-	kfree(found);
-}
-
 static struct file *open_wake_file(void)
 {
-	loff_t size = (loff_t)WAKE_PAGES << PAGE_SHIFT;
 	struct file *file;
 
 	/* Not reserved: it is nearly all holes. */
 #ifdef KMES_HAS_VMA_FLAGS_T
-	file = shmem_file_setup("kmes", size, mk_vma_flags(VMA_NORESERVE_BIT));
+	file = shmem_file_setup("kmes", WAKE_SIZE, mk_vma_flags(VMA_NORESERVE_BIT));
 #else
-	file = shmem_file_setup("kmes", size, VM_NORESERVE);
+	file = shmem_file_setup("kmes", WAKE_SIZE, VM_NORESERVE);
 #endif
 	/* So shmem tells that there was no memory for the inode. */
 	if (file == ERR_PTR(-ENOSPC))
@@ -296,9 +220,25 @@ static struct file *open_wake_file(void)
 	return file;
 }
 
+static int wake_start(void)
+{
+	struct wake_start start = {
+		.done = COMPLETION_INITIALIZER_ONSTACK(start.done),
+	};
+
+	wake_thread = kthread_create(wake_main, &start, "kmes_wake");
+	if (IS_ERR(wake_thread))
+		return PTR_ERR(wake_thread);
+	sched_set_fifo_low(wake_thread);
+	wake_up_process(wake_thread);
+	wait_for_completion(&start.done);
+	if (start.err)
+		kthread_stop(wake_thread);
+	return start.err;
+}
+
 int kmes_wake_init(void)
 {
-	DECLARE_COMPLETION_ONSTACK(ready);
 	int err = kmes_symbols_find();
 	unsigned int cpu;
 
@@ -309,15 +249,12 @@ int kmes_wake_init(void)
 		return PTR_ERR(wake_file);
 	for_each_possible_cpu(cpu)
 		*per_cpu_ptr(&wake_work, cpu) = IRQ_WORK_INIT_HARD(rouse);
-	wake_thread = kthread_create(wake_main, &ready, "kmes_wake");
-	if (IS_ERR(wake_thread)) {
+	err = wake_start();
+	if (err) {
+		pr_err("cannot map the pages to wake consumers through: %d\n", err);
 		fput(wake_file);
-		return PTR_ERR(wake_thread);
 	}
-	sched_set_fifo_low(wake_thread);
-	wake_up_process(wake_thread);
-	wait_for_completion(&ready);
-	return 0;
+	return err;
 }
 
 /* Nobody emits any more. */

@@ -37,12 +37,3 @@
 @test "an event that the kernel cannot store spends its sequence [E10]" {
 	kernel_cases drops
 }
-
-@test "without a memory map of its own the module wakes through consumers' [N5]" {
-	rmmod kmes
-	insmod "$KMES_MODULE" wake_by_consumers=1
-	wake_cases shared replaced killed contexts
-	map_cases one-piece sudden-ends
-	rmmod kmes
-	insmod "$KMES_MODULE"
-}

@@ -1,0 +1,1 @@
+@test "maps" { map_cases one-piece sudden-ends either-order; }
