@@ -65,7 +65,7 @@ static inline void kmes_buffer_get(struct kmes_buffer *b)
 
 struct kmes_slot {
 	struct kmes_buffer __rcu *buffer;
-	struct kobject kobj;
+	struct kobject *kobj; /* its directory in sysfs */
 	unsigned int cpu;
 };
 

@@ -64,13 +64,30 @@ static const struct attribute *const root_attrs[] = {
 
 /* A CPU's counter: a u64 of the ring's writer, which goes on over replacements. */
 struct counter_attribute {
-	struct attribute attr;
+	struct kobj_attribute attr;
 	size_t offset;
 };
 
+/* The CPU is the one that the directory is named for. */
+static ssize_t counter_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct counter_attribute, attr)->offset;
+	const void *writer;
+	unsigned int cpu;
+	u64 value;
+
+	if (sscanf(kobject_name(kobj), "cpu%u", &cpu) != 1)
+		return -EIO;
+	rcu_read_lock();
+	writer = &rcu_dereference(kmes_slots[cpu]->buffer)->w;
+	value = READ_ONCE(*(const u64 *)(writer + offset));
+	rcu_read_unlock();
+	return sysfs_emit(buf, "%llu\n", value);
+}
+
 #define COUNTER(title, member)                                                           \
 	static struct counter_attribute counter_##title = {                              \
-		.attr = { .name = #title, .mode = 0444 },                                \
+		.attr = __ATTR(title, 0444, counter_show, NULL),                         \
 		.offset = offsetof(struct kmes_ring_writer, member),                     \
 	}
 
@@ -84,72 +101,38 @@ COUNTER(corrupt_resyncs, counts.corrupt_resyncs);
 COUNTER(wakes, counts.wakes);
 
 static struct attribute *counter_attrs[] = {
-	&counter_generation.attr,
-	&counter_capacity.attr,
-	&counter_emitted_events.attr,
-	&counter_emitted_bytes.attr,
-	&counter_overwritten_events.attr,
-	&counter_dropped_events.attr,
-	&counter_corrupt_resyncs.attr,
-	&counter_wakes.attr,
+	&counter_generation.attr.attr,
+	&counter_capacity.attr.attr,
+	&counter_emitted_events.attr.attr,
+	&counter_emitted_bytes.attr.attr,
+	&counter_overwritten_events.attr.attr,
+	&counter_dropped_events.attr.attr,
+	&counter_corrupt_resyncs.attr.attr,
+	&counter_wakes.attr.attr,
 	NULL,
 };
-ATTRIBUTE_GROUPS(counter);
 
-static ssize_t counter_show(struct kobject *kobj, struct attribute *attr, char *buf)
+static const struct attribute_group counter_group = { .attrs = counter_attrs };
+
+/* Takes it out of sysfs now: the core may put off the release to any later time. */
+static void remove(struct kobject *kobj)
 {
-	struct kmes_slot *slot = container_of(kobj, struct kmes_slot, kobj);
-	size_t offset = container_of(attr, struct counter_attribute, attr)->offset;
-	const void *writer;
-	u64 value;
-
-	rcu_read_lock();
-	writer = &rcu_dereference(slot->buffer)->w;
-	value = READ_ONCE(*(const u64 *)(writer + offset));
-	rcu_read_unlock();
-	return sysfs_emit(buf, "%llu\n", value);
+	kobject_del(kobj);
+	kobject_put(kobj);
 }
 
-static const struct sysfs_ops counter_ops = { .show = counter_show };
-
-/* The slots stay until the module goes, which takes the directories down first. */
-static void slot_release(struct kobject *kobj)
+static int add_slot(struct kmes_slot *slot)
 {
-}
+	char name[16];
 
-static const struct kobj_type slot_type = {
-	.sysfs_ops = &counter_ops,
-	.default_groups = counter_groups,
-	.release = slot_release,
-};
-
-static void remove_slots(unsigned int end)
-{
-	unsigned int cpu;
-
-	for_each_possible_cpu(cpu)
-		if (cpu < end)
-			kobject_put(&kmes_slots[cpu]->kobj);
-}
-
-static int add_slots(void)
-{
-	unsigned int cpu;
-
-	for_each_possible_cpu(cpu) {
-		int err = kobject_init_and_add(&kmes_slots[cpu]->kobj, &slot_type, root,
-					       "cpu%u", cpu);
-
-		if (err) {
-			remove_slots(cpu + 1);
-			return err;
-		}
-	}
-	return 0;
+	snprintf(name, sizeof(name), "cpu%u", slot->cpu);
+	slot->kobj = kobject_create_and_add(name, root);
+	return slot->kobj ? sysfs_create_group(slot->kobj, &counter_group) : -ENOMEM;
 }
 
 int kmes_sysfs_init(void)
 {
+	unsigned int cpu;
 	int err;
 
 	get_random_bytes(stream_id, sizeof(stream_id));
@@ -157,15 +140,19 @@ int kmes_sysfs_init(void)
 	if (!root)
 		return -ENOMEM;
 	err = sysfs_create_files(root, root_attrs);
-	if (!err)
-		err = add_slots();
+	for_each_possible_cpu(cpu)
+		if (!err)
+			err = add_slot(kmes_slots[cpu]);
 	if (err)
-		kobject_put(root);
+		kmes_sysfs_fini();
 	return err;
 }
 
 void kmes_sysfs_fini(void)
 {
-	remove_slots(nr_cpu_ids);
-	kobject_put(root);
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		remove(kmes_slots[cpu]->kobj);
+	remove(root);
 }
