@@ -7,11 +7,11 @@
  * a change, or of the attempt, is an event. Readers take single values without a lock.
  */
 #include <linux/capability.h>
-#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
 
 #include "kmes.h"
 #include "kmes_self.h"
@@ -25,7 +25,6 @@ struct setting {
 	u64 min, max, value;
 	bool power_of_two;
 	int (*apply)(u64 old, u64 value); /* NULL: nothing but the value changes */
-	bool refused_at_load;
 };
 
 static struct setting settings[KMES_SETTINGS] = {
@@ -118,9 +117,39 @@ static void send_applied(const struct setting *set)
 	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_APPLIED, &p);
 }
 
-/* Why a text was refused: `err` is -EINVAL for no number, else -ERANGE. */
-static void send_rejected(const struct setting *set, const char *text, size_t len,
-			  int err)
+/* What a text asks for, looked at once. */
+struct request {
+	const char *text;
+	size_t len;
+	u64 value;
+	bool is_number; /* decimal digits and nothing else */
+	bool fits;	/* into value */
+};
+
+/* The text ends in a NUL, and may end in a newline before that. */
+static struct request read_request(const char *text, size_t len)
+{
+	struct request r = { .text = text, .len = len };
+
+	if (len && text[len - 1] == '\n')
+		r.len--;
+	r.is_number = r.len && strspn(text, "0123456789") == r.len;
+	r.fits = r.is_number && !kstrtoull(text, 10, &r.value);
+	return r;
+}
+
+/* 0, or why it is refused: -EINVAL, -ERANGE. */
+static int check_request(const struct setting *set, const struct request *r)
+{
+	if (!r->is_number)
+		return -EINVAL;
+	if (!r->fits || r->value < set->min || r->value > set->max ||
+	    (set->power_of_two && !is_power_of_2(r->value)))
+		return -ERANGE;
+	return 0;
+}
+
+static void send_rejected(const struct setting *set, const struct request *r)
 {
 	u8 buf[KMES_SELF_SIZE];
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
@@ -130,44 +159,18 @@ static void send_rejected(const struct setting *set, const char *text, size_t le
 		.max = set->max,
 		.stays = READ_ONCE(set->value),
 	};
-	char number[24];
-	u64 value;
+	u32 len = min_t(size_t, r->len, KMES_SELF_TEXT);
 
-	len = min_t(size_t, len, KMES_SELF_TEXT);
-	if (err == -EINVAL) {
-		kmes_self_wrong_type(&p, &v, text, len);
-	} else if (len < sizeof(number) && (memcpy(number, text, len), number[len] = '\0',
-					    !kstrtoull(number, 10, &value))) {
-		kmes_self_out_of_range(&p, &v, value);
+	if (!r->is_number) {
+		kmes_self_wrong_type(&p, &v, r->text, len);
+	} else if (r->fits) {
+		kmes_self_out_of_range(&p, &v, r->value);
 	} else {
-		/* A number past u64: told as it was written. */
 		kmes_self_rejected_head(&p, &v, "out-of-range");
-		kmes_pack_str(&p, text, len);
+		kmes_pack_str(&p, r->text, len);
 		kmes_self_rejected_tail(&p, &v);
 	}
 	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_REJECTED, &p);
-}
-
-/* Decimal digits and nothing else: -EINVAL if not, -ERANGE if not acceptable. */
-static int parse(const struct setting *set, const char *text, size_t len, u64 *value)
-{
-	u64 v = 0;
-	size_t i;
-	bool over = false;
-
-	for (i = 0; i < len; i++) {
-		if (!isdigit(text[i]))
-			return -EINVAL;
-		over |= v > (U64_MAX - 9) / 10;
-		v = v * 10 + (text[i] - '0');
-	}
-	if (!len)
-		return -EINVAL;
-	if (over || v < set->min || v > set->max ||
-	    (set->power_of_two && !is_power_of_2(v)))
-		return -ERANGE;
-	*value = v;
-	return 0;
 }
 
 /* The lock is held. */
@@ -188,30 +191,32 @@ static int change(struct setting *set, u64 value)
 }
 
 /*
- * Sets a value from a text, which may end in a newline. -EPERM, then -EINVAL, then -ERANGE;
- * -ENOMEM when there is no memory for new rings; -EINTR.
+ * Sets a value from a text. -EPERM, then -EINVAL, then -ERANGE; -ENOMEM when there is no
+ * memory for new rings. A signal makes it start again, as nothing has been done by then.
  */
 int kmes_config_set(enum kmes_setting_id id, const char *text, size_t len)
 {
 	struct setting *set = &settings[id];
-	u64 value;
+	struct request r;
 	int err;
 
 	if (!capable(CAP_AUDIT_CONTROL))
 		return -EPERM;
-	if (len && text[len - 1] == '\n')
-		len--;
-	err = parse(set, text, len, &value);
+	r = read_request(text, len);
+	err = check_request(set, &r);
 	if (err) {
-		send_rejected(set, text, len, err);
+		send_rejected(set, &r);
 		return err;
 	}
 	if (mutex_lock_interruptible(&config_lock))
-		return -EINTR;
-	err = change(set, value);
+		return -ERESTARTSYS;
+	err = change(set, r.value);
 	mutex_unlock(&config_lock);
 	return err;
 }
+
+/* Parameters that were refused; those without a text were not. */
+static struct request refused[KMES_SETTINGS];
 
 /* Takes the parameters that are good, before anything uses them. */
 void kmes_config_init(void)
@@ -219,26 +224,24 @@ void kmes_config_init(void)
 	enum kmes_setting_id id;
 
 	for (id = 0; id < KMES_SETTINGS; id++) {
-		struct setting *set = &settings[id];
+		struct request r;
 
-		if (parameters[id] &&
-		    parse(set, parameters[id], strlen(parameters[id]), &set->value))
-			set->refused_at_load = true;
+		if (!parameters[id])
+			continue;
+		r = read_request(parameters[id], strlen(parameters[id]));
+		if (check_request(&settings[id], &r))
+			refused[id] = r;
+		else
+			settings[id].value = r.value;
 	}
 }
 
-/* Tells about the others, now that there are rings to tell it in. */
+/* Reports the others, now that there are rings to report them in. */
 void kmes_config_report(void)
 {
 	enum kmes_setting_id id;
-	u64 value;
 
-	for (id = 0; id < KMES_SETTINGS; id++) {
-		struct setting *set = &settings[id];
-		const char *text = parameters[id];
-
-		if (set->refused_at_load)
-			send_rejected(set, text, strlen(text),
-				      parse(set, text, strlen(text), &value));
-	}
+	for (id = 0; id < KMES_SETTINGS; id++)
+		if (refused[id].text)
+			send_rejected(&settings[id], &refused[id]);
 }

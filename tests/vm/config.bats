@@ -27,6 +27,10 @@
 	insmod "$KMES_MODULE"
 }
 
+@test "a change that waits for another one is restarted after a signal" {
+	config_cases restarted
+}
+
 @test "resized under emission on every CPU: each event seen once or known lost [R2 R5 R9 R10]" {
 	resize_cases under-emission
 }

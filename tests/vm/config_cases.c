@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* config_cases.c - setting values, refusals, and the module's events about itself. */
+#include <sys/time.h>
+
 #include "tests/vm/case.h"
 
 static const struct {
@@ -175,10 +177,42 @@ static void no_memory(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
+static volatile sig_atomic_t ticks;
+
+static void on_tick(int sig)
+{
+	(void)sig;
+	ticks++;
+}
+
+/* Changes wait for one another; one that a signal interrupts meanwhile is started again. */
+static void restarted(void)
+{
+	struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+	struct itimerval tick = { { 0, 5000 }, { 0, 5000 } }, off = { 0 };
+	pid_t pid = fork_bound();
+
+	if (!pid) {
+		for (int i = 0; i < 10; i++) {
+			check_eq(config_set("buffer_capacity", 16777216), 0);
+			check_eq(config_set("buffer_capacity", 4194304), 0);
+		}
+		_exit(0);
+	}
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &tick, NULL);
+	for (uint64_t i = 0; !waitpid(pid, NULL, WNOHANG); i++)
+		check_eq(config_set("max_nesting_depth", 33 + i % 2), 0);
+	setitimer(ITIMER_REAL, &off, NULL);
+	check(ticks > 0);
+	check_eq(config_set("max_nesting_depth", 32), 0);
+}
+
 static const struct vm_case cases[] = {
 	{ "defaults", defaults },	  { "applied", applied },
 	{ "rejected", rejected },	  { "privilege", privilege },
 	{ "parameters", bad_parameters }, { "no-memory", no_memory },
+	{ "restarted", restarted },
 };
 
 KMES_CASES(cases)

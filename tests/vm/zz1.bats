@@ -1,1 +1,0 @@
-@test "maps" { map_cases one-piece sudden-ends either-order; }
