@@ -127,7 +127,7 @@ void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
 
 int kmes_rate_take(const struct kmes_subject *s, u32 count);
 void kmes_rate_give_back(const struct kmes_subject *s, u32 count);
-void kmes_rate_set(u32 old_rate, u32 new_rate);
+void kmes_rate_set(u32 rate);
 void kmes_rate_fini(void);
 
 /* kmes_attach.c, kmes_emit.c: the calls behind the ioctls. */

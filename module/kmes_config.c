@@ -86,7 +86,7 @@ u64 kmes_config_get(enum kmes_setting_id id)
 
 static int apply_rate(u64 old, u64 value)
 {
-	kmes_rate_set(old, value);
+	kmes_rate_set(value);
 	return 0;
 }
 

@@ -106,6 +106,7 @@ static int __init kmes_init(void)
 	int err;
 
 	kmes_config_init();
+	kmes_rate_set(kmes_config_get(KMES_SET_RATE));
 	err = kmes_subjects_init();
 	if (err)
 		return err;

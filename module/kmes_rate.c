@@ -25,8 +25,10 @@ struct rate_entry {
 	struct kmes_rate_bucket bucket;
 };
 
+/* The lock guards all of it, so a bucket and the rate that it goes by change together. */
 struct rate_chain {
 	spinlock_t lock;
+	u32 rate;
 	struct hlist_head head;
 };
 
@@ -56,11 +58,6 @@ static struct rate_entry *find_entry(struct rate_chain *chain,
 	return NULL;
 }
 
-static u32 rate_now(void)
-{
-	return kmes_config_get(KMES_SET_RATE);
-}
-
 /* Takes tokens: 1 done, 0 too few, -ENOENT no bucket yet. */
 static int take(const struct kmes_subject *s, u32 count, struct rate_entry *fresh)
 {
@@ -72,13 +69,13 @@ static int take(const struct kmes_subject *s, u32 count, struct rate_entry *fres
 	e = find_entry(chain, s);
 	if (!e && fresh) {
 		e = fresh;
-		kmes_rate_init(&e->bucket, rate_now(), ktime_get_ns());
+		kmes_rate_init(&e->bucket, chain->rate, ktime_get_ns());
 		hlist_add_head(&e->node, &chain->head);
 		atomic_inc(&rate_entries);
 		fresh = NULL;
 	}
 	if (e)
-		taken = kmes_rate_reserve(&e->bucket, rate_now(), count, ktime_get_ns());
+		taken = kmes_rate_reserve(&e->bucket, chain->rate, count, ktime_get_ns());
 	spin_unlock(&chain->lock);
 	kfree(fresh);
 	return taken;
@@ -113,63 +110,63 @@ void kmes_rate_give_back(const struct kmes_subject *s, u32 count)
 	spin_lock(&chain->lock);
 	e = find_entry(chain, s);
 	if (e)
-		kmes_rate_refund(&e->bucket, rate_now(), count);
+		kmes_rate_refund(&e->bucket, chain->rate, count);
 	spin_unlock(&chain->lock);
 }
 
-/* Calls `visit` for each entry; it may take the entry out. */
-static void for_all(void (*visit)(struct rate_entry *e, const void *arg), const void *arg)
-{
-	struct rate_entry *e;
-	struct hlist_node *next;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rate_chains); i++) {
-		spin_lock(&rate_chains[i].lock);
-		hlist_for_each_entry_safe(e, next, &rate_chains[i].head, node)
-			visit(e, arg);
-		spin_unlock(&rate_chains[i].lock);
-	}
-}
-
-static void drop_entry(struct rate_entry *e, const void *arg)
+static void drop_entry(struct rate_entry *e)
 {
 	hlist_del(&e->node);
 	kfree(e);
 	atomic_dec(&rate_entries);
 }
 
-static void reap_entry(struct rate_entry *e, const void *arg)
+/* Drops the entries of a chain that are as fresh ones would be, or all. */
+static void reap_chain(struct rate_chain *chain, bool all)
 {
-	if (kmes_rate_is_idle(&e->bucket, ktime_get_ns()))
-		drop_entry(e, NULL);
+	struct rate_entry *e;
+	struct hlist_node *next;
+
+	spin_lock(&chain->lock);
+	hlist_for_each_entry_safe(e, next, &chain->head, node)
+		if (all || kmes_rate_is_idle(&e->bucket, ktime_get_ns()))
+			drop_entry(e);
+	spin_unlock(&chain->lock);
 }
 
 static void rate_reap(struct work_struct *work)
 {
-	for_all(reap_entry, NULL);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rate_chains); i++)
+		reap_chain(&rate_chains[i], false);
 	if (atomic_read(&rate_entries))
 		schedule_delayed_work(&rate_reaper, msecs_to_jiffies(RATE_REAP_MS));
 }
 
-static void change_entry(struct rate_entry *e, const void *arg)
+/* Sets the rate, which live buckets obey at once. One caller at a time. */
+void kmes_rate_set(u32 rate)
 {
-	const u32 *rates = arg;
+	struct rate_chain *chain;
+	struct rate_entry *e;
+	unsigned int i;
 
-	kmes_rate_change(&e->bucket, rates[0], rates[1], ktime_get_ns());
-}
-
-/* Live buckets obey a new rate at once. */
-void kmes_rate_set(u32 old_rate, u32 new_rate)
-{
-	const u32 rates[] = { old_rate, new_rate };
-
-	for_all(change_entry, rates);
+	for (i = 0; i < ARRAY_SIZE(rate_chains); i++) {
+		chain = &rate_chains[i];
+		spin_lock(&chain->lock);
+		hlist_for_each_entry(e, &chain->head, node)
+			kmes_rate_change(&e->bucket, chain->rate, rate, ktime_get_ns());
+		chain->rate = rate;
+		spin_unlock(&chain->lock);
+	}
 }
 
 /* Nobody emits any more. */
 void kmes_rate_fini(void)
 {
+	unsigned int i;
+
 	cancel_delayed_work_sync(&rate_reaper);
-	for_all(drop_entry, NULL);
+	for (i = 0; i < ARRAY_SIZE(rate_chains); i++)
+		reap_chain(&rate_chains[i], true);
 }
