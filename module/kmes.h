@@ -114,7 +114,7 @@ struct kmes_subject {
 	u64 start;		  /* of the leader, boot time */
 };
 
-int kmes_subjects_init(void);
+void kmes_subjects_init(void);
 void kmes_subject_self(struct kmes_subject *s);
 int kmes_subject_of(struct kmes_subject *s, int pidfd);
 void kmes_subject_put(struct kmes_subject *s);

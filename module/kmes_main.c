@@ -107,9 +107,7 @@ static int __init kmes_init(void)
 
 	kmes_config_init();
 	kmes_rate_set(kmes_config_get(KMES_SET_RATE));
-	err = kmes_subjects_init();
-	if (err)
-		return err;
+	kmes_subjects_init();
 	err = kmes_wake_init();
 	if (err)
 		return err;

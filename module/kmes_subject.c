@@ -1,41 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kmes_subject.c - on whose account a call is made: privileges and identity. */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/fs.h>
 #include <linux/pid.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/siphash.h>
-#include <linux/uuid.h>
 
 #include "kmes.h"
 
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+/* Constant from the load on. */
+static siphash_key_t guid_key __ro_after_init;
 
-static siphash_key_t guid_key;
-
-/* Reads the boot id, which keys the GUIDs of processes. */
-int kmes_subjects_init(void)
+void __init kmes_subjects_init(void)
 {
-	struct file *file = filp_open(BOOT_ID, O_RDONLY, 0);
-	char text[UUID_STRING_LEN + 1] = "";
-	ssize_t len = PTR_ERR_OR_ZERO(file);
-	loff_t pos = 0;
-	uuid_t id;
-
-	if (!IS_ERR(file)) {
-		len = kernel_read(file, text, UUID_STRING_LEN, &pos);
-		filp_close(file, NULL);
-	}
-	if (len < 0 || uuid_parse(text, &id)) {
-		pr_err("cannot read " BOOT_ID " (is /proc mounted?)\n");
-		return len < 0 ? len : -EIO;
-	}
-	memcpy(&guid_key, &id, sizeof(guid_key));
-	return 0;
+	get_random_bytes(&guid_key, sizeof(guid_key));
 }
 
 /* The process of a task that cannot go away meanwhile. */
@@ -139,8 +119,8 @@ bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
 }
 
 /*
- * The process's GUID: the same for each of its events, another for each process of this
- * boot, not to be guessed from its pid by who does not know the boot id. Version 8, in
+ * The process's GUID: the same for each of its events, another for each process during this
+ * load of the module, not to be guessed from what is known of the process. Version 8, in
  * Microsoft's byte order.
  */
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16])
