@@ -106,12 +106,24 @@ int kmes_futex_wake_all(unsigned long address);
 struct pid *kmes_pidfd_get_pid(unsigned int fd);
 int kmes_symbols_find(void);
 
-/* kmes_subject.c: on whose account a call is made. */
+/*
+ * kmes_subject.c: on whose account a call is made.
+ *
+ * A subject is determined once, at the start of a call, and every question of that call is
+ * answered from it, whatever the process does meanwhile:
+ *
+ *  - credentials. Of another process they are taken before anything is decided, and kept:
+ *    whether the caller may act for it, its capabilities and its exemption from the rate are
+ *    asked of this one reference. The caller's own cannot change during its call.
+ *  - whether the other process is dumpable: after its credentials, once.
+ *  - id and start: of the very task that the credentials were taken from. Execution of
+ *    another program changes neither.
+ */
 
 struct kmes_subject {
-	struct task_struct *task; /* another process's leader; NULL: the caller itself */
-	pid_t tgid;		  /* in the initial namespace */
-	u64 start;		  /* of the leader, boot time */
+	const struct cred *cred; /* another process's; NULL: the caller itself */
+	pid_t tgid;		 /* in the initial namespace */
+	u64 start;		 /* of the leader, boot time */
 };
 
 void kmes_subjects_init(void);

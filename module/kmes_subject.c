@@ -4,7 +4,12 @@
 #include <linux/cred.h>
 #include <linux/pid.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/coredump.h>
+#ifdef KMES_HAS_EXEC_STATE
+#include <linux/sched/exec_state.h>
+#endif
 #include <linux/sched/task.h>
 #include <linux/siphash.h>
 
@@ -21,7 +26,7 @@ void __init kmes_subjects_init(void)
 /* The process of a task that cannot go away meanwhile. */
 void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task)
 {
-	s->task = NULL;
+	s->cred = NULL;
 	s->tgid = task_tgid_nr(task);
 	rcu_read_lock();
 	s->start = READ_ONCE(task->group_leader)->start_boottime;
@@ -35,37 +40,92 @@ void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task)
  */
 void kmes_subject_self(struct kmes_subject *s)
 {
-	s->task = NULL;
+	s->cred = NULL;
 	s->tgid = task_tgid_nr(current);
 	s->start = READ_ONCE(current->group_leader)->start_boottime;
 }
 
-/*
- * Whether the caller may act in the name of `task`: it could trace every process, or it is
- * the same user in the same namespace and gains nothing by it.
- */
-static bool may_act_for(struct task_struct *task)
+#ifdef KMES_HAS_EXEC_STATE
+static bool is_dumpable(struct task_struct *task)
 {
-	const struct cred *mine = current_cred();
-	const struct cred *its = get_task_cred(task);
-	bool same = its->user_ns == mine->user_ns && uid_eq(its->uid, mine->euid) &&
-		    uid_eq(its->euid, mine->euid) && uid_eq(its->suid, mine->euid) &&
-		    gid_eq(its->gid, mine->egid) && gid_eq(its->egid, mine->egid) &&
-		    gid_eq(its->sgid, mine->egid) &&
-		    cap_issubset(its->cap_permitted, mine->cap_permitted);
+	const struct task_exec_state *state;
+	bool dumpable;
 
-	put_cred(its);
-	return same || capable(CAP_SYS_PTRACE);
+	rcu_read_lock();
+	state = rcu_dereference(task->exec_state);
+	dumpable = state && READ_ONCE(state->dumpable) == TASK_DUMPABLE_OWNER;
+	rcu_read_unlock();
+	return dumpable;
+}
+#else
+static bool is_dumpable(struct task_struct *task)
+{
+	return get_dumpable(task->mm) == SUID_DUMP_USER;
+}
+#endif
+
+/* Whether the task has memory, and lets its user look into it. */
+static bool is_open(struct task_struct *task)
+{
+	bool open;
+
+	task_lock(task);
+	open = task->mm && is_dumpable(task);
+	task_unlock(task);
+	return open;
+}
+
+/* Whether the owner of `mine` is the same user and has every privilege of `its`. */
+static bool is_equal(const struct cred *mine, const struct cred *its)
+{
+	return its->user_ns == mine->user_ns && uid_eq(its->uid, mine->euid) &&
+	       uid_eq(its->euid, mine->euid) && uid_eq(its->suid, mine->euid) &&
+	       gid_eq(its->gid, mine->egid) && gid_eq(its->egid, mine->egid) &&
+	       gid_eq(its->sgid, mine->egid) &&
+	       cap_issubset(its->cap_permitted, mine->cap_permitted);
 }
 
 /*
- * The process behind the caller's pidfd. -EBADF, -ESRCH when it is gone, -EPERM when the
- * caller may not act for it, -EOPNOTSUPP when this kernel does not let us look.
+ * Whether the caller may act on behalf of `task`, whose credentials `its` were a moment ago.
+ * If execve(2) has added privileges since, nobody gets them here: the call goes on with
+ * `its`. If `its` are what the task has left after giving up privileges, it became
+ * undumpable before it got them.
+ */
+static bool may_act_for(struct task_struct *task, const struct cred *its)
+{
+	if (is_equal(current_cred(), its)) {
+		/* Pairs with the smp_wmb() in commit_creds(). */
+		smp_rmb();
+		if (is_open(task))
+			return true;
+	}
+	return capable(CAP_SYS_PTRACE);
+}
+
+/* `task` leads its process, or did when it was found. */
+static int subject_of_leader(struct kmes_subject *s, struct task_struct *task)
+{
+	s->cred = get_task_cred(task);
+	if (!may_act_for(task, s->cred)) {
+		put_cred(s->cred);
+		return -EPERM;
+	}
+	s->tgid = task_tgid_nr(task);
+	/* Its own, and not its leader's: by now that may be another task, and freed. */
+	s->start = task->start_boottime;
+	return 0;
+}
+
+/*
+ * The process of the caller's pidfd, to be given back by kmes_subject_put(). -EBADF; -ESRCH
+ * when it is gone; -EPERM when the caller may not act for it; -EOPNOTSUPP when this kernel
+ * does not let us look.
  */
 int kmes_subject_of(struct kmes_subject *s, int pidfd)
 {
 	struct task_struct *task;
 	struct pid *pid;
+	int err;
 
 	if (pidfd < 0)
 		return -EBADF;
@@ -76,46 +136,49 @@ int kmes_subject_of(struct kmes_subject *s, int pidfd)
 	put_pid(pid);
 	if (!task)
 		return -ESRCH;
-	if (!may_act_for(task)) {
-		put_task_struct(task);
-		return -EPERM;
-	}
-	kmes_subject_of_task(s, task);
-	s->task = task;
-	return 0;
+	err = subject_of_leader(s, task);
+	put_task_struct(task);
+	return err;
 }
 
 void kmes_subject_put(struct kmes_subject *s)
 {
-	if (s->task)
-		put_task_struct(s->task);
+	put_cred(s->cred);
 }
 
-/* As kernels do not export the question for another task, it is asked in its place. */
-static bool has_in_its_place(struct task_struct *task, int capability, bool quietly)
+/*
+ * Kernels do not export the question for credentials, so it is asked while the caller has
+ * them: between assume() and resume() the caller is the subject. The question is about the
+ * initial user namespace, as what it protects is the whole machine's.
+ */
+static const struct cred *assume(const struct kmes_subject *s)
 {
-	const struct cred *its = get_task_cred(task);
-	const struct cred *mine = override_creds(its);
-	bool has = quietly ? ns_capable_noaudit(&init_user_ns, capability)
-			   : capable(capability);
+	return s->cred ? override_creds(s->cred) : NULL;
+}
 
-	revert_creds(mine);
-	put_cred(its);
+static void resume(const struct cred *mine)
+{
+	if (mine)
+		revert_creds(mine);
+}
+
+bool kmes_subject_has(const struct kmes_subject *s, int capability)
+{
+	const struct cred *mine = assume(s);
+	bool has = capable(capability);
+
+	resume(mine);
 	return has;
 }
 
-/* In the initial user namespace, as everything here is the whole machine's. */
-bool kmes_subject_has(const struct kmes_subject *s, int capability)
-{
-	return s->task ? has_in_its_place(s->task, capability, false)
-		       : capable(capability);
-}
-
-/* Without a note in the audit log when it has not: nothing is refused. */
+/* Without a record in the audit log when it has not, as nothing is refused. */
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
 {
-	return s->task ? has_in_its_place(s->task, capability, true)
-		       : ns_capable_noaudit(&init_user_ns, capability);
+	const struct cred *mine = assume(s);
+	bool has = ns_capable_noaudit(&init_user_ns, capability);
+
+	resume(mine);
+	return has;
 }
 
 /*
