@@ -171,28 +171,58 @@ bool kmes_subject_has(const struct kmes_subject *s, int capability)
 	return has;
 }
 
-/* Without a record in the audit log when it has not, as nothing is refused. */
+/*
+ * Without a record in the audit log when it has not, as nothing is refused. Security modules
+ * are asked only about a capability that is there: they may take it away, never add it.
+ */
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
 {
 	const struct cred *mine = assume(s);
-	bool has = ns_capable_noaudit(&init_user_ns, capability);
+	bool has = cap_raised(current_cred()->cap_effective, capability) &&
+		   ns_capable_noaudit(&init_user_ns, capability);
 
 	resume(mine);
 	return has;
 }
 
+struct guid_cache {
+	u64 start;
+	pid_t tgid;
+	u8 guid[16];
+};
+
+/* Of the process whose event was the last on a CPU. No process has this id. */
+static DEFINE_PER_CPU(struct guid_cache, last_guid) = { .tgid = -1 };
+
+/* Version 8, in Microsoft's byte order. */
+static void make_guid(struct guid_cache *c, const struct kmes_subject *s)
+{
+	u64 low = siphash_3u64(s->tgid, s->start, 0, &guid_key);
+	u64 high = siphash_3u64(s->tgid, s->start, 1, &guid_key);
+
+	/* All stores stand together: no probe in a function called can see half of them. */
+	c->tgid = s->tgid;
+	c->start = s->start;
+	memcpy(c->guid, &low, sizeof(low));
+	memcpy(c->guid + 8, &high, sizeof(high));
+	c->guid[7] = (c->guid[7] & 0x0f) | 0x80;
+	c->guid[8] = (c->guid[8] & 0x3f) | 0x80;
+}
+
 /*
  * The process's GUID: the same for each of its events, another for each process during this
- * load of the module, not to be guessed from what is known of the process. Version 8, in
- * Microsoft's byte order.
+ * load of the module, not to be guessed from what is known of the process. In any context
+ * but NMI.
  */
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16])
 {
-	u64 half = siphash_3u64(s->tgid, s->start, 0, &guid_key);
+	struct guid_cache *c;
+	unsigned long flags;
 
-	memcpy(guid, &half, sizeof(half));
-	half = siphash_3u64(s->tgid, s->start, 1, &guid_key);
-	memcpy(guid + 8, &half, sizeof(half));
-	guid[7] = (guid[7] & 0x0f) | 0x80;
-	guid[8] = (guid[8] & 0x3f) | 0x80;
+	local_irq_save(flags);
+	c = this_cpu_ptr(&last_guid);
+	if (c->tgid != s->tgid || c->start != s->start)
+		make_guid(c, s);
+	memcpy(guid, c->guid, sizeof(c->guid));
+	local_irq_restore(flags);
 }
