@@ -196,9 +196,25 @@ static void tracer_of_kmes_run(void)
 
 /* ---- stops of kmes-run ---- */
 
+/* Each millisecond, or where a call takes longer than that, less and less often. */
+static void stop_again_and_again(pid_t pid, volatile const unsigned int *done)
+{
+	unsigned int before = *done, stalls = 1;
+
+	for (unsigned int i = 0;; i++) {
+		kill(pid, SIGSTOP);
+		kill(pid, SIGCONT);
+		usleep(i * 37 % 2000 * stalls);
+		stalls = *done == before ? stalls + 1 : 1;
+		before = *done;
+	}
+}
+
 /* As a terminal's user stops a job; what waits to be answered meanwhile is answered. */
 static void stopped_kmes_run(void)
 {
+	volatile unsigned int *attached = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t parent = getppid(), stopper = fork_bound();
 	struct kmes_batch_entry entry = { .event_type = (uintptr_t) "hostile.stopped",
 					  .event_type_len = 15,
@@ -208,15 +224,12 @@ static void stopped_kmes_run(void)
 	uint32_t emitted;
 
 	if (!stopper)
-		for (unsigned int i = 0;; i++) {
-			kill(parent, SIGSTOP);
-			kill(parent, SIGCONT);
-			usleep(i * 37 % 2000);
-		}
+		stop_again_and_again(parent, attached);
 	for (int i = 0; i < 5 * ROUNDS; i++) {
 		int fd = ring_attach(0, &capacity, NULL);
 
 		check(fd > 2);
+		++*attached;
 		check_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
 		check_eq(close(fd), 0);
 		if (i % 10)
