@@ -99,7 +99,8 @@ static void in_irq_work(struct irq_work *work)
 	emit(KICK_HARDIRQ);
 }
 
-static struct irq_work work;
+/* In the interrupt also on PREEMPT_RT, where others run in a thread. */
+static struct irq_work work = IRQ_WORK_INIT_HARD(in_irq_work);
 
 static struct hrtimer timer;
 
@@ -267,7 +268,6 @@ static int __init kick_init(void)
 	unsigned int here = cpu;
 	int err;
 
-	init_irq_work(&work, in_irq_work);
 	init_timer();
 	/* Interrupts between CPUs need another one to come from. */
 	if (!strcmp(context, "all") || !strcmp(context, "ipi") || !strcmp(context, "nmi"))
