@@ -1,94 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * kmes_process.c - events for fork, exec and exit of processes, by the scheduler's
- * tracepoints. Threads are not told of.
+ * tracepoints. Threads are not reported.
  *
- * A process exits when its last thread does, but several threads that exit together may all
- * see themselves as the last when they come here. So a process of several threads is noted
- * when it has been told of, until its leader's task is freed, which is after all of them
- * have passed.
+ * Up to 6.12 a tracepoint calls its probes with preemption disabled, later ones do not. In
+ * either case a probe neither sleeps nor allocates nor frees, on PREEMPT_RT too: whatever
+ * it needs is static, of a bounded size, and guarded by raw locks.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/binfmts.h>
-#include <linux/hashtable.h>
+#include <linux/delay.h>
+#include <linux/hash.h>
+#include <linux/limits.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/tracepoint.h>
+#include <trace/events/sched.h>
 
 #include "kmes.h"
 
 #define PAYLOAD_SIZE 384
-
-struct told {
-	struct hlist_node node;
-	u64 start;
-	pid_t tgid;
-};
-
-static DEFINE_HASHTABLE(told_processes, 6);
-static DEFINE_SPINLOCK(told_lock);
-
-static struct told *find_told(pid_t tgid, u64 start)
-{
-	struct told *t;
-
-	hash_for_each_possible(told_processes, t, node, tgid)
-		if (t->tgid == tgid && t->start == start)
-			return t;
-	return NULL;
-}
-
-/* Whether the exit of this process is told of for the first time. */
-static bool tell_once(struct task_struct *task)
-{
-	struct told *fresh = NULL;
-	struct kmes_subject s;
-	unsigned long flags;
-	bool first;
-
-	kmes_subject_of_task(&s, task);
-	/* Without memory a second event of the same exit may come: better than none. */
-	if (!thread_group_empty(task))
-		fresh = kmalloc(sizeof(*fresh), GFP_ATOMIC);
-	spin_lock_irqsave(&told_lock, flags);
-	first = !find_told(s.tgid, s.start);
-	if (first && fresh) {
-		fresh->tgid = s.tgid;
-		fresh->start = s.start;
-		hash_add(told_processes, &fresh->node, s.tgid);
-		fresh = NULL;
-	}
-	spin_unlock_irqrestore(&told_lock, flags);
-	kfree(fresh);
-	return first;
-}
-
-static void forget(pid_t tgid, u64 start)
-{
-	struct told *t;
-	unsigned long flags;
-
-	spin_lock_irqsave(&told_lock, flags);
-	t = find_told(tgid, start);
-	if (t)
-		hash_del(&t->node);
-	spin_unlock_irqrestore(&told_lock, flags);
-	kfree(t);
-}
-
-static void forget_all(void)
-{
-	struct hlist_node *next;
-	struct told *t;
-	int i;
-
-	hash_for_each_safe(told_processes, i, next, t, node) {
-		hash_del(&t->node);
-		kfree(t);
-	}
-}
+/* What a payload takes besides a file name. */
+#define PAYLOAD_REST 128
+/* The longest file name of an exec: a path below "/dev/fd/N/". */
+#define NAME_MAX_SIZE (PATH_MAX + 32)
 
 static void pack_number(struct kmes_pack *p, const char *key, s64 value)
 {
@@ -125,7 +62,7 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	kmes_emit_pack(KMES_ORIGIN_HOST, "process.fork", &p);
 }
 
-static void send_exec(void *buf, u32 size, const struct task_struct *task,
+static void emit_exec(void *buf, u32 size, const struct task_struct *task,
 		      const char *filename, u32 len)
 {
 	struct kmes_pack p = kmes_pack_begin(buf, size);
@@ -138,43 +75,47 @@ static void send_exec(void *buf, u32 size, const struct task_struct *task,
 	kmes_emit_pack(KMES_ORIGIN_HOST, "process.exec", &p);
 }
 
+/*
+ * A name that is too long for the stack. There is one buffer for all CPUs: such names are
+ * rare, and copying one takes far less than the exec that waits for it.
+ */
+static void emit_long_exec(const struct task_struct *task, const char *filename, u32 len)
+{
+	static DEFINE_RAW_SPINLOCK(lock);
+	static u8 buf[NAME_MAX_SIZE + PAYLOAD_REST];
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	emit_exec(buf, sizeof(buf), task, filename, len);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
-	const u32 rest = 128; /* what all but the name takes */
-	u8 small[PAYLOAD_SIZE];
-	u32 len = strlen(bprm->filename);
-	u8 *large = NULL;
+	u32 len = strnlen(bprm->filename, NAME_MAX_SIZE);
+	u8 buf[PAYLOAD_SIZE];
 
-	if (len + rest > sizeof(small))
-		large = kmalloc(len + rest, GFP_ATOMIC);
-	if (large)
-		send_exec(large, len + rest, task, bprm->filename, len);
+	if (len + PAYLOAD_REST > sizeof(buf))
+		emit_long_exec(task, bprm->filename, len);
 	else
-		/* No memory for a long one: its beginning. */
-		send_exec(small, sizeof(small), task, bprm->filename,
-			  min_t(u32, len, sizeof(small) - rest));
-	kfree(large);
+		emit_exec(buf, sizeof(buf), task, bprm->filename, len);
 }
 
-/* As a shell would tell it: the exit status, or the signal as a negative number. */
+/* As a shell reports it: the exit status, or the signal as a negative number. */
 static int exit_code(const struct task_struct *task)
 {
-	const struct signal_struct *sig = task->signal;
-	int status = sig->flags & SIGNAL_GROUP_EXIT ? sig->group_exit_code
-						    : task->exit_code;
+	/* The last thread has set it, if nothing else did. */
+	int status = task->signal->group_exit_code;
 
 	return status & 0x7f ? -(status & 0x7f) : status >> 8 & 0xff;
 }
 
-/* Newer kernels tell more here, which is passed over. */
-static void on_exit(void *data, struct task_struct *task)
+static void emit_exit(const struct task_struct *task)
 {
 	u8 buf[PAYLOAD_SIZE];
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 
-	if (atomic_read(&task->signal->live) || !tell_once(task))
-		return;
 	kmes_pack_map(&p, 3);
 	pack_number(&p, "pid", task->tgid);
 	pack_comm(&p, task);
@@ -182,11 +123,74 @@ static void on_exit(void *data, struct task_struct *task)
 	kmes_emit_pack(KMES_ORIGIN_HOST, "process.exit", &p);
 }
 
-static void on_free(void *data, struct task_struct *task)
+#ifdef KMES_HAS_GROUP_DEAD
+static void on_exit(void *data, struct task_struct *task, bool group_dead)
 {
-	if (task->pid == task->tgid)
-		forget(task->tgid, task->start_boottime);
+	if (group_dead)
+		emit_exit(task);
 }
+#else
+/*
+ * The process exits when its last thread does, but threads that exit together may each find
+ * no live one left when they come here. The first of them claims the exit. A claim is
+ * needed until the others have passed, which is soon, so a set keeps the newest few: should
+ * others have pushed one out by then, the exit is reported twice, but never not at all.
+ */
+#define CLAIM_BITS 8
+#define CLAIM_WAYS 8
+
+struct claim {
+	u64 start;
+	pid_t tgid;
+};
+
+static struct claim_set {
+	struct claim claims[CLAIM_WAYS];
+	unsigned int next;
+} claim_sets[1 << CLAIM_BITS];
+static DEFINE_RAW_SPINLOCK(claim_lock);
+
+static bool is_claimed(const struct claim_set *set, const struct kmes_subject *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < CLAIM_WAYS; i++)
+		if (set->claims[i].tgid == s->tgid && set->claims[i].start == s->start)
+			return true;
+	return false;
+}
+
+/* Whether the caller is the one thread that reports the exit of its process. */
+static bool claim_exit(struct task_struct *task)
+{
+	struct claim_set *set;
+	struct kmes_subject s;
+	unsigned long flags;
+	bool first;
+
+	kmes_subject_of_task(&s, task);
+	set = &claim_sets[hash_32(s.tgid, CLAIM_BITS)];
+	raw_spin_lock_irqsave(&claim_lock, flags);
+#ifdef KMES_TEST_LOCK_US
+	udelay(KMES_TEST_LOCK_US);
+#endif
+	first = !is_claimed(set, &s);
+	/* After the last thread nobody comes that could see its claim. */
+	if (first && !thread_group_empty(task))
+		set->claims[set->next++ % CLAIM_WAYS] = (struct claim){
+			.start = s.start,
+			.tgid = s.tgid,
+		};
+	raw_spin_unlock_irqrestore(&claim_lock, flags);
+	return first;
+}
+
+static void on_exit(void *data, struct task_struct *task)
+{
+	if (!atomic_read(&task->signal->live) && claim_exit(task))
+		emit_exit(task);
+}
+#endif
 
 static struct hook {
 	const char *name;
@@ -194,7 +198,6 @@ static struct hook {
 	struct tracepoint *point;
 	bool registered;
 } hooks[] = {
-	{ "sched_process_free", on_free },
 	{ "sched_process_exit", on_exit },
 	{ "sched_process_exec", on_exec },
 	{ "sched_process_fork", on_fork },
@@ -219,13 +222,16 @@ static void unhook(void)
 		hooks[i].registered = false;
 	}
 	tracepoint_synchronize_unregister();
-	forget_all();
 }
 
 static int hook(void)
 {
 	unsigned int i;
 
+	/* They do nothing but refuse to compile for a probe of another type. */
+	check_trace_callback_type_sched_process_fork(on_fork);
+	check_trace_callback_type_sched_process_exec(on_exec);
+	check_trace_callback_type_sched_process_exit(on_exit);
 	for_each_kernel_tracepoint(find_point, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
 		int err = hooks[i].point ? tracepoint_probe_register(hooks[i].point,

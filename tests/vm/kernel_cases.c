@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kernel_cases.c - events from kernel code, by the test module kmes_kick. */
+#include <pthread.h>
+
 #include "tests/vm/follow.h"
 
 #define KICK "insmod $KMES_MODULES/kmes_kick.ko cpu=2 "
@@ -59,6 +61,85 @@ static void all_contexts_at_once(void)
 		check(file_number(path) > 5);
 	}
 	check_eq(system("rmmod kmes_kick"), 0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
+}
+
+static void *thread_that_ends(void *arg)
+{
+	return arg;
+}
+
+static void end_threads(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 2; i++)
+		check(pthread_create(&t, NULL, thread_that_ends, NULL) == 0);
+	syscall(SYS_exit, 0);
+}
+
+/* Starts processes that end, some of several threads, until it is killed. */
+static void start_processes(void)
+{
+	for (int n = 0;; n++) {
+		pid_t pid = fork();
+
+		check(pid >= 0);
+		if (!pid && n % 2)
+			end_threads();
+		if (!pid) {
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		check(waitpid(pid, NULL, 0) == pid);
+	}
+}
+
+/* Each sequence number of a CPU is an event that was counted and is there or overwritten. */
+static void check_account(uint32_t cpu)
+{
+	struct vm_ring r = ring_open(cpu);
+	uint64_t events = 0, sequence = 0, pos = r.producer->tail_pos;
+	struct vm_event e;
+
+	for (; pos < r.producer->write_pos; pos += e.h.event_size, events++) {
+		e = ring_event(&r, pos);
+		check_eq(e.h.cpu_id, cpu);
+		if (events)
+			check_eq(e.h.sequence, sequence + 1);
+		sequence = e.h.sequence;
+	}
+	check_eq(pos, r.producer->write_pos);
+	check_eq(sequence, counter(cpu, "emitted_events"));
+	check_eq(counter(cpu, "dropped_events"), 0);
+	check_eq(counter(cpu, "emitted_events") - counter(cpu, "overwritten_events"),
+		 events);
+	check_eq(counter(cpu, "corrupt_resyncs"), 0);
+	ring_close(&r);
+}
+
+/* The same while processes start and end on all CPUs and are reported. */
+static void all_contexts_beside_processes(void)
+{
+	pid_t starters[4];
+	uint64_t before = emitted_by_all();
+
+	check_eq(config_set("buffer_capacity", 262144), 0);
+	check_eq(config_set("process_events", 1), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		starters[i] = fork_bound();
+		if (!starters[i])
+			start_processes();
+	}
+	check_eq(system(KICK "context=all ms=3000"), 0);
+	check(file_number("/sys/module/kmes_kick/parameters/refused") > 10);
+	check_eq(system("rmmod kmes_kick"), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		end_child(starters[i]);
+	check_eq(config_set("process_events", 0), 0);
+	check(emitted_by_all() - before > 500);
+	for (uint32_t cpu = 0; cpu < 4; cpu++)
+		check_account(cpu);
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
@@ -122,6 +203,7 @@ static void nmi(void)
 
 static const struct vm_case cases[] = {
 	{ "all-contexts", all_contexts_at_once },
+	{ "beside-processes", all_contexts_beside_processes },
 	{ "drops", drops },
 	{ "nmi", nmi },
 };

@@ -145,6 +145,7 @@ static void *outlive_the_leader(void *arg)
 static void leader_first(void)
 {
 	struct vm_event e;
+	int status;
 	pid_t pid;
 
 	begin();
@@ -159,9 +160,10 @@ static void leader_first(void)
 						     NULL) == 0);
 			syscall(SYS_exit, 0);
 		}
-		check(waitpid(pid, NULL, 0) == pid);
+		check(waitpid(pid, &status, 0) == pid);
 		check_eq(count_events("process.fork", pid, &e), 1);
 		check_eq(count_events("process.exit", pid, &e), 1);
+		check_eq(payload_number(&e, "code"), WEXITSTATUS(status));
 	}
 	end();
 }
@@ -200,6 +202,159 @@ static void exec_by_a_thread(void)
 	check(!memcmp(guid.data, e.h.process_guid, 16));
 }
 
+/* A path to true of just this length, made longer by slashes, or in turn by "./". */
+static void long_path(char *path, size_t len, bool dots)
+{
+	memcpy(path, "/bin/", 5);
+	for (size_t i = 5; i < len - 4; i++)
+		path[i] = dots && i % 2 && i + 1 < len - 4 ? '.' : '/';
+	strcpy(path + len - 4, "true");
+}
+
+static void check_exec(pid_t pid, const char *prefix, const char *path)
+{
+	struct kmes_mp_token name;
+	struct vm_event e;
+	size_t at = strlen(prefix);
+
+	check_eq(count_events("process.exec", pid, &e), 1);
+	name = payload_get(&e, "filename");
+	check_eq(name.len, at + strlen(path));
+	check(!memcmp(name.data, prefix, at));
+	check(!memcmp(name.data + at, path, strlen(path)));
+}
+
+/* The limit of a path is 4096 bytes, the zero included. */
+static void long_names(void)
+{
+	static const size_t sizes[] = { 255, 256, 257, 300, 4000, 4095 };
+	int root = open("/", O_PATH | O_DIRECTORY);
+	char path[4096], prefix[32];
+	pid_t pid;
+
+	begin();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		long_path(path, sizes[i], i % 2);
+		pid = fork();
+		if (!pid) {
+			execl(path, "true", NULL);
+			_exit(1);
+		}
+		check(waitpid(pid, NULL, 0) == pid);
+		check_exec(pid, "", path);
+	}
+	/* The kernel puts the folder in front of a relative one. */
+	pid = fork();
+	if (!pid) {
+		char *const args[] = { "true", NULL };
+
+		syscall(SYS_execveat, root, path + 1, args, args + 1, 0);
+		_exit(1);
+	}
+	check(waitpid(pid, NULL, 0) == pid);
+	snprintf(prefix, sizeof(prefix), "/dev/fd/%d/", root);
+	check_exec(pid, prefix, path + 1);
+	end();
+	close(root);
+}
+
+/* Names of another length and shape on each CPU, at the same time. */
+static void long_names_at_once(void)
+{
+	pid_t *pids = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			   -1, 0);
+	pid_t runners[4];
+	char path[4096];
+	int status;
+
+	check(pids != MAP_FAILED);
+	begin();
+	for (unsigned int i = 0; i < 4; i++) {
+		runners[i] = fork_bound();
+		if (runners[i])
+			continue;
+		pin(i);
+		long_path(path, 3500 + 100 * i, i % 2);
+		for (int n = 0; n < 40; n++) {
+			pid_t pid = fork();
+
+			if (!pid) {
+				execl(path, "true", NULL);
+				_exit(1);
+			}
+			pids[40 * i + n] = pid;
+			if (waitpid(pid, &status, 0) != pid || status)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 4; i++)
+		check(waitpid(runners[i], &status, 0) == runners[i] && status == 0);
+	end();
+	for (unsigned int i = 0; i < 160; i++) {
+		long_path(path, 3500 + 100 * (i / 40), i / 40 % 2);
+		check_exec(pids[i], "", path);
+	}
+}
+
+/* Objects of 32 bytes that the kernel has allocated, in all of its caches of that size. */
+static long small_objects(void)
+{
+	FILE *f = fopen("/proc/slabinfo", "re");
+	char line[512], name[64];
+	long sum = 0, active;
+
+	check(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %ld", name, &active) == 2 &&
+		    !strncmp(name, "kmalloc-", 8) &&
+		    !strcmp(name + strlen(name) - 3, "-32"))
+			sum += active;
+	fclose(f);
+	return sum;
+}
+
+#define ZOMBIES 500
+
+/* How many objects so many processes leave, whose leader dies first, that nobody reaps. */
+static long objects_of_zombies(void)
+{
+	static pid_t pids[ZOMBIES];
+	long before = small_objects(), after;
+	siginfo_t info;
+
+	pthread_barrier_init(&barrier, NULL, 1);
+	for (int i = 0; i < ZOMBIES; i++) {
+		pids[i] = fork();
+		check(pids[i] >= 0);
+		if (!pids[i]) {
+			pthread_t t;
+
+			check(pthread_create(&t, NULL, outlive_the_leader, NULL) == 0);
+			syscall(SYS_exit, 0);
+		}
+	}
+	for (int i = 0; i < ZOMBIES; i++)
+		check(waitid(P_PID, (id_t)pids[i], &info, WEXITED | WNOWAIT) == 0);
+	after = small_objects();
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return after - before;
+}
+
+static void unreaped(void)
+{
+	long without, with;
+
+	objects_of_zombies();
+	without = objects_of_zombies();
+	begin();
+	with = objects_of_zombies();
+	end();
+	printf("# %ld objects, with events %ld\n", without, with);
+	check(with - without < ZOMBIES / 2);
+}
+
 static void off_by_default(void)
 {
 	struct vm_event e;
@@ -215,13 +370,102 @@ static void off_by_default(void)
 	check_eq(count_events("process.exit", pid, &e), 0);
 }
 
+/* Three threads that end together, of real-time priority. */
+static void urgent_process(void)
+{
+	const struct sched_param priority = { .sched_priority = 10 };
+	pthread_t t;
+
+	prctl(PR_SET_NAME, "urgent");
+	check(sched_setscheduler(0, SCHED_FIFO, &priority) == 0);
+	pthread_barrier_init(&barrier, NULL, 3);
+	for (int i = 0; i < 2; i++)
+		check(pthread_create(&t, NULL, thread, NULL) == 0);
+	pthread_barrier_wait(&barrier);
+	syscall(SYS_exit, 0);
+}
+
+/* Starts processes for this long, two at a time; returns how many. */
+static int run_urgent_processes(unsigned int ms)
+{
+	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
+	int n;
+
+	for (n = 0; now_ns(CLOCK_MONOTONIC) < end_ns; n++) {
+		pid_t pid = fork();
+
+		check(pid >= 0);
+		if (!pid)
+			urgent_process();
+		if (n % 2)
+			check(waitpid(-1, NULL, 0) > 0);
+	}
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return n;
+}
+
+static unsigned int count_urgent(const char *type)
+{
+	unsigned int n = 0;
+
+	for (uint32_t cpu = 0; cpu < 4; cpu++) {
+		struct vm_ring *r = &rings[cpu];
+		uint64_t stop = kmes_load_acquire(&r->producer->write_pos);
+		struct vm_event e;
+
+		for (uint64_t pos = from[cpu]; pos < stop; pos += e.h.event_size) {
+			e = ring_event(r, pos);
+			n += event_is(&e, type) && payload_is(&e, "comm", "urgent");
+		}
+	}
+	return n;
+}
+
+/*
+ * Real-time processes of several threads end beside ordinary tasks that are preempted in
+ * the allocator and elsewhere: their exits must not wait for those.
+ */
+static void real_time_exits(void)
+{
+	int *counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			   -1, 0);
+	pid_t runners[8];
+	int started = 0;
+
+	check(counts != MAP_FAILED);
+	check_eq(system("insmod $KMES_MODULES/kmes_alloc.ko"), 0);
+	begin();
+	for (int i = 0; i < 8; i++) {
+		runners[i] = fork_bound();
+		if (!runners[i]) {
+			counts[i] = run_urgent_processes(5000);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < 8; i++) {
+		int status;
+
+		check(waitpid(runners[i], &status, 0) == runners[i] && status == 0);
+		started += counts[i];
+	}
+	end();
+	check_eq(system("rmmod kmes_alloc"), 0);
+	printf("# %d processes\n", started);
+	check_eq(count_urgent("process.exit"), started);
+}
+
 static const struct vm_case cases[] = {
 	{ "command", known_command },
 	{ "killed", killed },
 	{ "one-exit", one_exit },
 	{ "leader-first", leader_first },
 	{ "exec-by-thread", exec_by_a_thread },
+	{ "long-names", long_names },
+	{ "long-names-at-once", long_names_at_once },
+	{ "unreaped", unreaped },
 	{ "off", off_by_default },
+	{ "real-time", real_time_exits },
 };
 
 KMES_CASES(cases)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# How fast a process may emit, and events about processes.
+# How fast a process may emit.
 
 @test "a second's worth at once, then the rate [E11]" {
 	rate_cases burst
@@ -28,28 +28,4 @@
 
 @test "the wall clock has no influence [E11]" {
 	rate_cases clock
-}
-
-@test "fork, exec and exit of a command are told; GUIDs agree" {
-	process_cases command
-}
-
-@test "the exit of a killed process tells the signal" {
-	process_cases killed
-}
-
-@test "eight threads that end together are one exit, 20 times" {
-	process_cases one-exit
-}
-
-@test "a process whose leader dies before its eight others exits once" {
-	process_cases leader-first
-}
-
-@test "a thread that execs is the same process: its GUID stays" {
-	process_cases exec-by-thread
-}
-
-@test "nothing is told of processes unless it was asked for" {
-	process_cases off
 }

@@ -30,6 +30,10 @@
 	kernel_cases all-contexts
 }
 
+@test "all contexts at once while processes start and end: each ring's account balances [O8]" {
+	kernel_cases beside-processes
+}
+
 @test "emission in an NMI is refused and leaves no trace [O8]" {
 	kernel_cases nmi
 }
