@@ -3,7 +3,7 @@
  * kmes_kick.c - emits from the kernel while it is loaded, in every context that may.
  *
  * context=NAME emits one event on CPU `cpu`; context=all emits from all of them on that CPU
- * for `ms` milliseconds; context=drops hands in events that have to be dropped. In an NMI,
+ * for `ms` milliseconds at least; context=drops hands in events that have to be dropped. In an NMI,
  * context=nmi, and among all, emission has to be refused. The load fails when an emission
  * does not return what it should. Bodies are one binary value whose bytes are all the same,
  * so that a torn one shows.
@@ -180,6 +180,19 @@ static int in_process(void *unused)
 	return 0;
 }
 
+/* Whether each context has emitted often enough, on a machine as slow as it may be. */
+static bool is_enough(void)
+{
+	const int enough = 20;
+
+	return atomic_read(&kicks[KICK_PROCESS]) >= enough &&
+	       atomic_read(&kicks[KICK_SOFTIRQ]) >= enough &&
+	       atomic_read(&kicks[KICK_HARDIRQ]) >= enough &&
+	       atomic_read(&kicks[KICK_IPI]) >= enough &&
+	       atomic_read(&kicks[KICK_TIMER]) >= enough &&
+	       atomic_read(&refused) >= enough;
+}
+
 /* Everything at once on one CPU: interrupts come between each other's emissions. */
 static int all_at_once(void)
 {
@@ -190,7 +203,7 @@ static int all_at_once(void)
 		return PTR_ERR(task);
 	kthread_bind(task, cpu);
 	wake_up_process(task);
-	while (time_before(jiffies, end)) {
+	while (time_before(jiffies, end) || !is_enough()) {
 		smp_call_function_single(cpu, in_ipi, &cpu, 1);
 		nmi_and_wait();
 		cond_resched();
