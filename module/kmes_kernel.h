@@ -2,36 +2,55 @@
 /*
  * kmes_kernel.h - how other kernel code emits events.
  *
- * Kernel emitters are trusted: neither is their rate bounded nor their payload looked
- * into, and it may be empty. They may emit in any context but NMI, never block, and never
- * fail because a ring is full. The texts are copied before the call returns.
+ * Kernel emitters are trusted: their rate is not limited, and the payload is not checked
+ * and may be empty. They may emit in any context but NMI, never block, and never fail
+ * because a ring is full. Type and payload are copied before the call returns.
  *
- * An event that can never be stored (no type, one of more than 65535 bytes, more than half
- * the ring) is dropped: it spends its sequence number, so that consumers see a gap, and
- * counts as dropped.
+ * An event that can never be stored (no type, a type of more than 65535 bytes, more than
+ * half the ring) is dropped: it spends its sequence number, so that consumers see a gap,
+ * and counts as dropped.
  */
 #ifndef KMES_KERNEL_H
 #define KMES_KERNEL_H
 
 #include <linux/types.h>
 
+/**
+ * struct kmes_kernel_event - an event to emit
+ * @type: the type, in UTF-8
+ * @payload: the payload, a MessagePack value
+ * @type_len: bytes of the type
+ * @payload_len: bytes of the payload
+ */
 struct kmes_kernel_event {
-	const void *type; /* UTF-8 */
+	const void *type;
 	const void *payload;
 	size_t type_len;
 	size_t payload_len;
 };
 
-/*
- * Emits one event on this CPU. Returns 0; -EINVAL or -ENOSPC for one that was dropped;
- * -EPERM in an NMI, where nothing is written or counted.
+/**
+ * kmes_emit_kernel - emit one event on this CPU
+ * @origin_class: one of &enum kmes_origin (kmes_abi.h)
+ * @event: the event
+ *
+ * Context: Any but NMI. Interrupts are off while the event is copied.
+ * Return: 0; -EINVAL or -ENOSPC for an event that was dropped; -EPERM in an NMI, where
+ * nothing is written or counted.
  */
 int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event);
 
-/*
- * Emits events with one time stamp and sequence numbers in a row, on one CPU. Goes on past
- * those that have to be dropped. Returns how many were stored, or -EPERM in an NMI.
- * Interrupts are off throughout, so keep it short.
+/**
+ * kmes_emit_kernel_batch - emit events with one time stamp on one CPU
+ * @origin_class: one of &enum kmes_origin (kmes_abi.h)
+ * @events: the events
+ * @count: how many there are
+ *
+ * Their sequence numbers are consecutive. Events that have to be dropped do not end the
+ * batch.
+ *
+ * Context: Any but NMI. Interrupts are off throughout, so keep it short.
+ * Return: how many were stored, or -EPERM in an NMI.
  */
 int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
 			   u32 count);

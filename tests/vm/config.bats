@@ -50,3 +50,9 @@
 @test "the same capacity replaces nothing [F2]" {
 	resize_cases same
 }
+
+@test "the ABI document names each file in /sys/kernel/kmes and no other" {
+	local document=$BATS_TEST_DIRNAME/../../module/Documentation/ABI/testing/sysfs-kernel-kmes
+	diff <(sed -nE 's/^What:\s+(.*[^/])$/\1/p' "$document" | sort) \
+		<(find /sys/kernel/kmes -type f | sed -E 's/cpu[0-9]+/cpu<N>/' | sort -u)
+}
