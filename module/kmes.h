@@ -2,9 +2,9 @@
 /*
  * kmes.h - what the files of kmes.ko share.
  *
- * A slot stands for a CPU and lives as long as the module; it points to the CPU's buffer of
- * today. A buffer is one ring: its pages, its writer, its name in the wake file. A resize
- * gives each slot a new buffer; the old one lives on while a descriptor holds it.
+ * A slot stands for a CPU and lives as long as the module; it points to the CPU's buffer
+ * of today. A buffer is one ring: its pages, its writer, its name in the wake file. A
+ * resize gives each slot a new buffer; the old one lives on while a descriptor holds it.
  *
  * Who may touch a buffer's writer: its own CPU with interrupts off, through the slot, and
  * nobody else as long as that CPU is online. For an offline CPU it is the replacer, which
@@ -109,12 +109,12 @@ int kmes_symbols_find(void);
 /*
  * kmes_subject.c: on whose account a call is made.
  *
- * A subject is determined once, at the start of a call, and every question of that call is
- * answered from it, whatever the process does meanwhile:
+ * A subject is determined once, at the start of a call, and every question of that call
+ * is answered from it, whatever the process does meanwhile:
  *
  *  - credentials. Of another process they are taken before anything is decided, and kept:
- *    whether the caller may act for it, its capabilities and its exemption from the rate are
- *    asked of this one reference. The caller's own cannot change during its call.
+ *    whether the caller may act for it, its capabilities and its exemption from the rate
+ *    are asked of this one reference. The caller's own cannot change during its call.
  *  - whether the other process is dumpable: after its credentials, once.
  *  - id and start: of the very task that the credentials were taken from. Execution of
  *    another program changes neither.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_attach.c - a ring's descriptor, which can be mapped and closed and nothing else. */
+/*
+ * kmes_attach.c - a ring's descriptor, which can be mapped and closed and nothing else.
+ */
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
 #include <linux/file.h>
@@ -18,8 +20,8 @@
  */
 
 /*
- * Puts the page in itself: a producer page may be part of a huge page of the wake file, and
- * the core, if it was given that, would map all of it here.
+ * Puts the page in itself: a producer page may be part of a huge page of the wake file,
+ * and the core, if it was given that, would map all of it here.
  */
 static vm_fault_t ring_fault(struct vm_fault *vmf)
 {

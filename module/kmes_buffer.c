@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_buffer.c - the memory of one ring: pages on its CPU's node, mapped for the writer. */
+/*
+ * kmes_buffer.c - the memory of one ring: pages on its CPU's node, mapped for the writer.
+ */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -48,7 +50,8 @@ static int alloc_data_pages(struct kmes_buffer *b, unsigned long count, int node
 
 		if (!page)
 			return -ENOMEM;
-		b->pages[i] = b->pages[i + count] = page;
+		b->pages[i] = page;
+		b->pages[i + count] = page;
 		b->page_count++;
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -110,8 +113,8 @@ static int alloc_parts(struct kmes_buffer *b, unsigned int cpu, u64 capacity)
 }
 
 /*
- * An empty ring of a CPU, with one reference. May sleep; an error pointer when there is not
- * the memory.
+ * An empty ring of a CPU, with one reference. May sleep; an error pointer when there is
+ * not the memory.
  */
 struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generation)
 {

@@ -56,9 +56,9 @@ static u32 acceptable(const struct kmes_record *records, u32 count, u64 capacity
 }
 
 /*
- * From here on the CPU is ours. `meant_for` is the capacity that the ring must still have,
- * else STALE, or 0: any will do. `*written` tells how many of the records it took: all,
- * or -ENOSPC.
+ * From here on the CPU is ours. `meant_for` is the capacity that the ring must still
+ * have, else STALE, or 0: any will do. `*written` tells how many of the records it took:
+ * all, or -ENOSPC.
  */
 static int write_records(const struct kmes_record *records, u32 count, u64 meant_for,
 			 struct kmes_stamp *stamp, u32 *written)

@@ -3,9 +3,9 @@
  * kmes_process.c - events for fork, exec and exit of processes, by the scheduler's
  * tracepoints. Threads are not reported.
  *
- * Up to 6.12 a tracepoint calls its probes with preemption disabled, later ones do not. In
- * either case a probe neither sleeps nor allocates nor frees, on PREEMPT_RT too: whatever
- * it needs is static, of a bounded size, and guarded by raw locks.
+ * Up to 6.12 a tracepoint calls its probes with preemption disabled, later ones do not.
+ * In either case a probe neither sleeps nor allocates nor frees, on PREEMPT_RT too:
+ * whatever it needs is static, of a bounded size, and guarded by raw locks.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -131,10 +131,11 @@ static void on_exit(void *data, struct task_struct *task, bool group_dead)
 }
 #else
 /*
- * The process exits when its last thread does, but threads that exit together may each find
- * no live one left when they come here. The first of them claims the exit. A claim is
- * needed until the others have passed, which is soon, so a set keeps the newest few: should
- * others have pushed one out by then, the exit is reported twice, but never not at all.
+ * The process exits when its last thread does, but threads that exit together may each
+ * find no live one left when they come here. The first of them claims the exit. A claim
+ * is needed until the others have passed, which is soon, so a set keeps the newest few:
+ * should others have pushed one out by then, the exit is reported twice, but never not at
+ * all.
  */
 #define CLAIM_BITS 8
 #define CLAIM_WAYS 8

@@ -2,9 +2,9 @@
 /*
  * kmes_rate.c - the token buckets of all processes that emit.
  *
- * A bucket is made when a process emits for the first time and thrown away when nobody has
- * asked it for a second, as it then is what a fresh one would be. Processes are told apart
- * by their id and start, so a reused id gets a bucket of its own.
+ * A bucket is made when a process emits for the first time and thrown away when nobody
+ * has asked it for a second, as it then is what a fresh one would be. Processes are told
+ * apart by their id and start, so a reused id gets a bucket of its own.
  */
 #include <linux/hash.h>
 #include <linux/slab.h>
@@ -25,9 +25,9 @@ struct rate_entry {
 	struct kmes_rate_bucket bucket;
 };
 
-/* The lock guards all of it, so a bucket and the rate that it goes by change together. */
+/* A bucket and the rate that it goes by change together. */
 struct rate_chain {
-	spinlock_t lock;
+	spinlock_t lock; /* guards all of it */
 	u32 rate;
 	struct hlist_head head;
 };
@@ -37,6 +37,7 @@ static struct rate_chain rate_chains[1 << RATE_BITS] = {
 		.lock = __SPIN_LOCK_UNLOCKED(rate_chains.lock),
 	},
 };
+
 static atomic_t rate_entries = ATOMIC_INIT(0);
 
 static void rate_reap(struct work_struct *work);

@@ -72,8 +72,8 @@ static void swap_switch(void *arg)
 }
 
 /*
- * Runs `step` where no emission of this CPU can come between. The hotplug lock is held, so
- * an offline CPU stays so, and it emits nothing.
+ * Runs `step` where no emission of this CPU can come between. The hotplug lock is held,
+ * so an offline CPU stays so, and it emits nothing.
  */
 static void on_slot_cpu(struct kmes_swap *s, smp_call_func_t step)
 {
@@ -86,7 +86,9 @@ static void on_slot_cpu(struct kmes_swap *s, smp_call_func_t step)
 	local_irq_restore(flags);
 }
 
-/* Copies beside the running writer until little is left, or it cannot be caught up with. */
+/*
+ * Copies beside the running writer until little is left, or it cannot be caught up with.
+ */
 static void swap_copy(struct kmes_swap *s)
 {
 	const struct kmes_ring_view view = {

@@ -2,8 +2,8 @@
 /*
  * kmes_stage.c - the kernel's own copies of a batch's texts, until they are written.
  *
- * A batch may hold a gigabyte while the ring takes some megabytes, so the oldest copies go
- * as soon as newer ones of the same batch would overwrite them anyway. Copies stand in
+ * A batch may hold a gigabyte while the ring takes some megabytes, so the oldest copies
+ * go as soon as newer ones of the same batch would overwrite them anyway. Copies stand in
  * chunks, several events to one, and go chunk by chunk.
  */
 #include <linux/list.h>
@@ -26,7 +26,8 @@ struct chunk {
 int kmes_stage_init(struct kmes_stage *st, u32 count, u64 capacity)
 {
 	INIT_LIST_HEAD(&st->chunks);
-	st->count = st->gone = 0;
+	st->count = 0;
+	st->gone = 0;
 	st->capacity = capacity;
 	st->live = 0;
 	st->records = kvmalloc_array(count, sizeof(*st->records), GFP_KERNEL_ACCOUNT);

@@ -86,9 +86,9 @@ static bool is_equal(const struct cred *mine, const struct cred *its)
 }
 
 /*
- * Whether the caller may act on behalf of `task`, whose credentials `its` were a moment ago.
- * If execve(2) has added privileges since, nobody gets them here: the call goes on with
- * `its`. If `its` are what the task has left after giving up privileges, it became
+ * Whether the caller may act on behalf of `task`, whose credentials `its` were a moment
+ * ago. If execve(2) has added privileges since, nobody gets them here: the call goes on
+ * with `its`. If `its` are what the task has left after giving up privileges, it became
  * undumpable before it got them.
  */
 static bool may_act_for(struct task_struct *task, const struct cred *its)
@@ -117,9 +117,9 @@ static int subject_of_leader(struct kmes_subject *s, struct task_struct *task)
 }
 
 /*
- * The process of the caller's pidfd, to be given back by kmes_subject_put(). -EBADF; -ESRCH
- * when it is gone; -EPERM when the caller may not act for it; -EOPNOTSUPP when this kernel
- * does not let us look.
+ * The process of the caller's pidfd, to be given back by kmes_subject_put(). -EBADF;
+ * -ESRCH when it is gone; -EPERM when the caller may not act for it; -EOPNOTSUPP when
+ * this kernel does not let us look.
  */
 int kmes_subject_of(struct kmes_subject *s, int pidfd)
 {
@@ -148,8 +148,8 @@ void kmes_subject_put(struct kmes_subject *s)
 
 /*
  * Kernels do not export the question for credentials, so it is asked while the caller has
- * them: between assume() and resume() the caller is the subject. The question is about the
- * initial user namespace, as what it protects is the whole machine's.
+ * them: between assume() and resume() the caller is the subject. The question is about
+ * the initial user namespace, as what it protects is the whole machine's.
  */
 static const struct cred *assume(const struct kmes_subject *s)
 {
@@ -172,8 +172,9 @@ bool kmes_subject_has(const struct kmes_subject *s, int capability)
 }
 
 /*
- * Without a record in the audit log when it has not, as nothing is refused. Security modules
- * are asked only about a capability that is there: they may take it away, never add it.
+ * Without a record in the audit log when it has not, as nothing is refused. Security
+ * modules are asked only about a capability that is there: they may take it away, never
+ * add it.
  */
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
 {
@@ -200,7 +201,9 @@ static void make_guid(struct guid_cache *c, const struct kmes_subject *s)
 	u64 low = siphash_3u64(s->tgid, s->start, 0, &guid_key);
 	u64 high = siphash_3u64(s->tgid, s->start, 1, &guid_key);
 
-	/* All stores stand together: no probe in a function called can see half of them. */
+	/*
+	 * All stores stand together: no probe in a function called can see half of them.
+	 */
 	c->tgid = s->tgid;
 	c->start = s->start;
 	memcpy(c->guid, &low, sizeof(low));
@@ -210,9 +213,9 @@ static void make_guid(struct guid_cache *c, const struct kmes_subject *s)
 }
 
 /*
- * The process's GUID: the same for each of its events, another for each process during this
- * load of the module, not to be guessed from what is known of the process. In any context
- * but NMI.
+ * The process's GUID: the same for each of its events, another for each process during
+ * this load of the module, not to be guessed from what is known of the process. In any
+ * context but NMI.
  */
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16])
 {

@@ -21,7 +21,7 @@
 
 static long no_futex(const struct pt_regs *regs)
 {
-	return -ENOSYS;
+	return -EOPNOTSUPP;
 }
 
 static struct mm_struct *no_mm_alloc(void)
@@ -90,13 +90,13 @@ int kmes_symbols_find(void)
 	if (!futex || !mm_alloc) {
 		pr_err("cannot find %s, without which no consumer can be woken (is CONFIG_KPROBES set?)\n",
 		       futex ? "mm_alloc" : FUTEX_SYSCALL);
-		return -ENOSYS;
+		return -EOPNOTSUPP;
 	}
-	static_call_update(kmes_sc_futex, (typeof(&no_futex))futex);
-	static_call_update(kmes_sc_mm_alloc, (typeof(&no_mm_alloc))mm_alloc);
+	static_call_update(kmes_sc_futex, (typeof(no_futex) *)futex);
+	static_call_update(kmes_sc_mm_alloc, (typeof(no_mm_alloc) *)mm_alloc);
 	if (pidfd_get_pid)
 		static_call_update(kmes_sc_pidfd_get_pid,
-				   (typeof(&no_pidfd_get_pid))pidfd_get_pid);
+				   (typeof(no_pidfd_get_pid) *)pidfd_get_pid);
 	else
 		pr_warn("cannot find pidfd_get_pid: no emission for others\n");
 	return 0;

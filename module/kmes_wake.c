@@ -32,8 +32,8 @@
 #include "kmes.h"
 
 /* Pages of the file: rings that exist at the same time, old ones included. */
-#define WAKE_PAGES (1u << 18)
-#define WAKE_SIZE ((unsigned long)WAKE_PAGES << PAGE_SHIFT)
+#define WAKE_PAGES BIT(18)
+#define WAKE_SIZE (WAKE_PAGES << PAGE_SHIFT)
 #define WAKE_BASE 0x10000000ul
 #define WAKE_WORD offsetof(struct kmes_producer_page, futex_counter)
 
@@ -248,7 +248,7 @@ int kmes_wake_init(void)
 	if (IS_ERR(wake_file))
 		return PTR_ERR(wake_file);
 	for_each_possible_cpu(cpu)
-		*per_cpu_ptr(&wake_work, cpu) = IRQ_WORK_INIT_HARD(rouse);
+		per_cpu(wake_work, cpu) = IRQ_WORK_INIT_HARD(rouse);
 	err = wake_start();
 	if (err) {
 		pr_err("cannot map the pages to wake consumers through: %d\n", err);

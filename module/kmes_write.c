@@ -3,10 +3,11 @@
 #include "kmes.h"
 
 /*
- * Writes the records in one publication and wakes whoever waits for it. Interrupts are off
- * and have been since the stamp was taken and @b was looked up, so nothing may fault here:
- * type and payload are in kernel memory that is resident. Returns what kmes_ring_write_batch
- * does; nothing is written unless every record is acceptable to this ring.
+ * Writes the records in one publication and wakes whoever waits for it. Interrupts are
+ * off and have been since the stamp was taken and @b was looked up, so nothing may fault
+ * here: type and payload are in kernel memory that is resident. Returns what
+ * kmes_ring_write_batch does; nothing is written unless every record is acceptable to
+ * this ring.
  */
 int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
 	       const struct kmes_stamp *stamp)

@@ -10,7 +10,7 @@
  *
  * The mapping. One descriptor, one mmap of 8192 + 2 * capacity bytes:
  *
- *	0     producer page   identification, positions, futex word; written by the producer
+ *	0     producer page   identification, positions, futex word; the producer writes
  *	4096  consumer page   byte 0 is need_wake, all that a consumer ever stores
  *	8192  data            capacity bytes, and the same capacity bytes once more
  *
@@ -131,6 +131,7 @@ struct kmes_consumer_page {
 	__u8 need_wake;
 	__u8 reserved4[KMES_PAGE_SIZE - 1];
 };
+
 _Static_assert(sizeof(struct kmes_consumer_page) == KMES_PAGE_SIZE, "one page");
 
 /* An event's header as it stands in the ring, at any address. */
@@ -169,6 +170,7 @@ struct kmes_batch_entry {
 	__u32 payload_len;
 	__u8 pad1[4];
 };
+
 KMES_ASSERT_AT(struct kmes_batch_entry, event_type_len, 8);
 KMES_ASSERT_AT(struct kmes_batch_entry, payload, 16);
 KMES_ASSERT_AT(struct kmes_batch_entry, payload_len, 24);

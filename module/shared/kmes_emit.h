@@ -9,8 +9,8 @@
  *	the caller copies type and payload to where the sender cannot change them
  *	kmes_emit_check_content	 on that copy
  *
- * and in the write phase kmes_ring_write looks at half the capacity again, as a resize may
- * have come between. A batch does this entry by entry and stops at the first bad one.
+ * and in the write phase kmes_ring_write looks at half the capacity again, as a resize
+ * may have come between. A batch does this entry by entry and stops at the first bad one.
  * Trusted emitters of the kernel itself owe only kmes_emit_check_trusted.
  */
 #ifndef KMES_EMIT_H

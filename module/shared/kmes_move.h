@@ -11,11 +11,11 @@
  *	kmes_move_step    any number of times, writer running
  *	kmes_move_finish  writer standing still
  *
- * An old position p becomes position p - base. Bytes that the writer overwrites while they
- * are copied do no harm: at the end only events at or above the tail count, and those were
- * never overwritten since they were published, hence copied whole. Numbers of events are
- * kept by index, the count of events ever emitted before a position, which at the tail is
- * the writer's overwritten_events.
+ * An old position p becomes position p - base. Bytes that the writer overwrites while
+ * they are copied do no harm: at the end only events at or above the tail count, and
+ * those were never overwritten since they were published, hence copied whole. Numbers of
+ * events are kept by index, the count of events ever emitted before a position, which at
+ * the tail is the writer's overwritten_events.
  *
  * What is kept is what kmes_ring_migrate() keeps: the longest suffix of whole events that
  * fits. It starts at position 0, unless events at `base` had to go meanwhile (overwritten
@@ -44,7 +44,9 @@ struct kmes_move {
 static inline void kmes_move_begin(struct kmes_move *m,
 				   const struct kmes_ring_writer *snapshot)
 {
-	m->base = m->pos = m->copied = snapshot->tail_pos;
+	m->base = snapshot->tail_pos;
+	m->pos = snapshot->tail_pos;
+	m->copied = snapshot->tail_pos;
 	m->index = snapshot->counts.overwritten_events;
 	m->stepped = false;
 }
@@ -86,7 +88,8 @@ static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer 
 	if (!m->stepped) {
 		if (!kmes_move_walk(m, old, write_pos, w->capacity))
 			return 0;
-		m->base = m->copied = m->pos;
+		m->base = m->pos;
+		m->copied = m->pos;
 		m->stepped = true;
 	}
 	if (from < m->copied)
@@ -140,8 +143,10 @@ static inline void kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer
 	w->counts = old->counts;
 	kmes_move_settle(m, w, old);
 	if (!m->stepped ||
-	    (m->pos != m->base && old->write_pos - m->pos <= KMES_MOVE_SMALL))
-		m->base = m->copied = m->pos;
+	    (m->pos != m->base && old->write_pos - m->pos <= KMES_MOVE_SMALL)) {
+		m->base = m->pos;
+		m->copied = m->pos;
+	}
 	from = m->copied > m->pos ? m->copied : m->pos;
 	kmes_copy_shared(w->data + ((from - m->base) & (w->capacity - 1)),
 			 old->data + (from & (old->capacity - 1)), old->write_pos - from);

@@ -14,8 +14,9 @@
  * Depth: the value at the top is at depth 0. A container at the top is depth 1, also
  * when it is empty, and each container inside another is one deeper.
  *
- * Compiles in the kernel and in user space; no floating point, no allocation. In the kernel
- * kmes_mp_check() may be preempted by cond_resched(), so it is called where one may sleep.
+ * Compiles in the kernel and in user space; no floating point, no allocation. In the
+ * kernel kmes_mp_check() may be preempted by cond_resched(), so it is called where one
+ * may sleep.
  */
 #ifndef KMES_MSGPACK_H
 #define KMES_MSGPACK_H
@@ -286,18 +287,16 @@ static inline __u32 kmes_mp_values(const struct kmes_mp_token *tok)
 }
 
 /* The size of each scalar whose first byte tells it all, 0 for every other first byte. */
-#define KMES_MP_FIXSTR(n) [0xa0 + (n)] = 1 + (n)
-#define KMES_MP_FIXSTR_4(n)                                                              \
-	KMES_MP_FIXSTR(n), KMES_MP_FIXSTR((n) + 1), KMES_MP_FIXSTR((n) + 2),             \
-		KMES_MP_FIXSTR((n) + 3)
 static const __u8 kmes_mp_plain_size[256] = {
-	[0x00 ... 0x7f] = 1,  KMES_MP_FIXSTR_4(0),  KMES_MP_FIXSTR_4(4),
-	KMES_MP_FIXSTR_4(8),  KMES_MP_FIXSTR_4(12), KMES_MP_FIXSTR_4(16),
-	KMES_MP_FIXSTR_4(20), KMES_MP_FIXSTR_4(24), KMES_MP_FIXSTR_4(28),
-	[0xc0] = 1,	      [0xc2 ... 0xc3] = 1,  [0xca] = 5,
-	[0xcb] = 9,	      [0xcc] = 2,	    [0xcd] = 3,
-	[0xce] = 5,	      [0xcf] = 9,	    [0xd0] = 2,
-	[0xd1] = 3,	      [0xd2] = 5,	    [0xd3] = 9,
+	[0x00 ... 0x7f] = 1, [0xa0] = 1,  [0xa1] = 2,  [0xa2] = 3,  [0xa3] = 4,
+	[0xa4] = 5,	     [0xa5] = 6,  [0xa6] = 7,  [0xa7] = 8,  [0xa8] = 9,
+	[0xa9] = 10,	     [0xaa] = 11, [0xab] = 12, [0xac] = 13, [0xad] = 14,
+	[0xae] = 15,	     [0xaf] = 16, [0xb0] = 17, [0xb1] = 18, [0xb2] = 19,
+	[0xb3] = 20,	     [0xb4] = 21, [0xb5] = 22, [0xb6] = 23, [0xb7] = 24,
+	[0xb8] = 25,	     [0xb9] = 26, [0xba] = 27, [0xbb] = 28, [0xbc] = 29,
+	[0xbd] = 30,	     [0xbe] = 31, [0xbf] = 32, [0xc0] = 1,  [0xc2 ... 0xc3] = 1,
+	[0xca] = 5,	     [0xcb] = 9,  [0xcc] = 2,  [0xcd] = 3,  [0xce] = 5,
+	[0xcf] = 9,	     [0xd0] = 2,  [0xd1] = 3,  [0xd2] = 5,  [0xd3] = 9,
 	[0xe0 ... 0xff] = 1,
 };
 

@@ -87,7 +87,9 @@ static inline void kmes_copy_shared(void *dst, const void *src, size_t n)
 	unsigned char *d = dst;
 	const unsigned char *s = src;
 
-	/* Words at any address: what counts is that the accesses are atomic to the tool. */
+	/*
+	 * Words at any address: what counts is that the accesses are atomic to the tool.
+	 */
 	for (; n >= 8; n -= 8, d += 8, s += 8)
 		__atomic_store_n((__UINT64_TYPE__ *)d,
 				 __atomic_load_n((const __UINT64_TYPE__ *)s,

@@ -2,14 +2,14 @@
 /*
  * kmes_rate.h - the token bucket that bounds how fast one process emits.
  *
- * A bucket belongs to a process and holds up to `rate` tokens, which is also what flows in
- * each second: a process may send a second's worth at once and then the rate. An emitter
- * reserves a token an event before anything else is looked at and refunds what it did not
- * use. Time is any monotonic clock in nanoseconds.
+ * A bucket belongs to a process and holds up to `rate` tokens, which is also what flows
+ * in each second: a process may send a second's worth at once and then the rate. An
+ * emitter reserves a token an event before anything else is looked at and refunds what it
+ * did not use. Time is any monotonic clock in nanoseconds.
  *
  * Nothing here locks: the caller makes sure that one thread at a time is at a bucket. A
- * bucket that nobody asked for a second holds exactly what a fresh one holds, so it may be
- * thrown away (kmes_rate_is_idle).
+ * bucket that nobody asked for a second holds exactly what a fresh one holds, so it may
+ * be thrown away (kmes_rate_is_idle).
  *
  * Numbers: a token is 10^9 units, so what flows in is elapsed ns times rate, without a
  * division and without a rest to carry. A full bucket at the highest rate is 10^15 units,

@@ -443,7 +443,9 @@ static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void
 		if (n > size)
 			n = size;
 		kmes_copy_shared(buf, v->data + (pos & (v->capacity - 1)), n);
-		/* Order B, pairs with A: the copy is done before the tail is looked at. */
+		/*
+		 * Order B, pairs with A: the copy is done before the tail is looked at.
+		 */
 		kmes_fence_acquire();
 		tail_pos = kmes_load_acquire(&v->producer->tail_pos);
 		span->tail_pos = tail_pos;

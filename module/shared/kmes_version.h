@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* kmes_version.h - the version of the tools, the library and the module, here and nowhere else. */
+/*
+ * kmes_version.h - the version of the tools, the library and the module, here and nowhere
+ * else.
+ */
 #ifndef KMES_VERSION_H
 #define KMES_VERSION_H
 
