@@ -86,11 +86,6 @@ static inline struct kmes_buffer *kmes_this_buffer(void)
 					 irqs_disabled());
 }
 
-/* kmes_write.c: the write phase, which every emission ends in. */
-
-int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
-	       const struct kmes_stamp *stamp);
-
 /* kmes_wake.c: waking the sleepers on a producer page. */
 
 int kmes_wake_init(void);
@@ -135,6 +130,13 @@ bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability);
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16]);
 void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
 
+/* kmes_write.c: the write phase, which every emission ends in. */
+
+void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
+		     const struct kmes_subject *s);
+int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
+	       const struct kmes_stamp *stamp);
+
 /* kmes_rate.c: a token bucket a process. */
 
 int kmes_rate_take(const struct kmes_subject *s, u32 count);
@@ -148,22 +150,36 @@ long kmes_attach(const struct kmes_subject *s, const struct kmes_ioc_attach *cal
 long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call);
 long kmes_emit_batch(const struct kmes_subject *s, const struct kmes_ioc_batch *call);
 
-/* kmes_stage.c: the kernel's own copies of a batch's texts. */
+/* kmes_share.c: how much memory the emitters may have staged at a time. */
+
+/* A shortage is the emitter's error and never wakes the OOM killer. */
+#define KMES_STAGE_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+int kmes_share_take(size_t bytes, size_t process_max);
+void kmes_share_give_back(size_t bytes);
+
+/* kmes_stage.c: the kernel's own copies of types and payloads. */
+
+/* What is no longer than this costs no allocation. */
+#define KMES_STAGE_SMALL 512
 
 struct kmes_stage {
-	struct list_head chunks; /* oldest first */
-	struct kmes_record *records;
-	u32 count;
-	u32 gone;     /* the first so many records have no bytes any more */
-	u64 capacity; /* of the ring they are meant for */
-	u64 live;     /* bytes of the events that still have theirs */
+	u8 *bytes;
+	size_t size, used;
+	u64 capacity; /* of the ring that the records are meant for */
+	u32 count;    /* records that are complete */
+	bool wrapped; /* the bytes of the oldest records are no longer there */
+	size_t share;
+	struct page **pages;
+	unsigned long page_count;
+	u8 small[KMES_STAGE_SMALL];
 };
 
-int kmes_stage_init(struct kmes_stage *st, u32 count, u64 capacity);
+int kmes_stage_init(struct kmes_stage *st, const struct kmes_batch_entry *entries,
+		    u32 count, u64 capacity);
 void kmes_stage_fini(struct kmes_stage *st);
-int kmes_stage_add(struct kmes_stage *st, u64 type, u16 type_len, u64 payload,
-		   u32 payload_len, u64 expected);
-void kmes_stage_expire(struct kmes_stage *st);
+int kmes_stage_copy(struct kmes_stage *st, const struct kmes_batch_entry *e,
+		    struct kmes_record *r);
 
 /* kmes_kernel.c: besides what kmes_kernel.h has. */
 

@@ -9,38 +9,62 @@
 
 #include "kmes.h"
 
-/* An event whose texts are no longer than this costs no allocation. */
-#define SMALL_TEXTS 512
+/* A batch of up to so many events needs no memory for its entries but the stack's. */
+#define FEW_EVENTS 8
 
 /* A batch was staged for a ring of another capacity: stage it again. */
 #define STALE (-ESTALE)
 
-static u64 this_capacity(void)
-{
-	unsigned long flags;
-	u64 capacity;
+/* What a call decides by: looked at once, so that no change comes between. */
+struct emit_terms {
+	struct kmes_emit_limits limits;
+	u64 capacity; /* of the rings, as far as known: the ring's own counts in the end */
+};
 
-	local_irq_save(flags);
-	capacity = kmes_this_buffer()->w.capacity;
-	local_irq_restore(flags);
-	return capacity;
+static void terms_init(struct emit_terms *terms)
+{
+	terms->limits.max_event_size = kmes_config_get(KMES_SET_EVENT_SIZE);
+	terms->limits.max_nesting_depth = kmes_config_get(KMES_SET_DEPTH);
+	terms->capacity = kmes_config_get(KMES_SET_CAPACITY);
 }
 
-static struct kmes_emit_limits current_limits(void)
+/* How many entries come before the first one whose lengths are not acceptable. */
+static u32 check_lengths(const struct emit_terms *terms,
+			 const struct kmes_batch_entry *entries, u32 count, int *err)
 {
-	struct kmes_emit_limits limits = {
-		.max_event_size = kmes_config_get(KMES_SET_EVENT_SIZE),
-		.max_nesting_depth = kmes_config_get(KMES_SET_DEPTH),
-	};
+	u32 n;
 
-	return limits;
+	*err = 0;
+	for (n = 0; n < count && !*err; n++)
+		*err = kmes_emit_check_lengths(&terms->limits, terms->capacity,
+					       entries[n].event_type_len,
+					       entries[n].payload_len);
+	return *err ? n - 1 : n;
 }
 
-static void stamp_for(struct kmes_stamp *stamp, const struct kmes_subject *s)
+/* Copies and checks the entries, up to the first one that is bad; returns its error. */
+static noinline int stage_prefix(struct kmes_stage *st, const struct emit_terms *terms,
+				 const struct kmes_batch_entry *entries,
+				 struct kmes_record *records, u32 count)
 {
-	memset(stamp, 0, sizeof(*stamp));
-	stamp->origin_class = KMES_ORIGIN_USERSPACE;
-	kmes_subject_guid(s, stamp->process_guid);
+	struct kmes_mp_scratch scratch __uninitialized;
+	int err;
+
+	for (; st->count < count; st->count++) {
+		struct kmes_record *r = &records[st->count];
+
+		if (st->count) {
+			cond_resched();
+			if (fatal_signal_pending(current))
+				return -EINTR;
+		}
+		err = kmes_stage_copy(st, &entries[st->count], r);
+		if (!err)
+			err = kmes_emit_check_content(&terms->limits, r, &scratch);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* How many of the records this ring can take before one that it cannot. */
@@ -56,89 +80,70 @@ static u32 acceptable(const struct kmes_record *records, u32 count, u64 capacity
 }
 
 /*
- * From here on the CPU is ours. `meant_for` is the capacity that the ring must still
- * have, else STALE, or 0: any will do. `*written` tells how many of the records it took:
- * all, or -ENOSPC.
+ * Writes what was staged; from here on the CPU is ours. `*written` tells how many of the
+ * records the ring took: all, or -ENOSPC. STALE, and the ring's capacity in `*capacity`,
+ * if the stage does not hold what a ring of that capacity would keep.
  */
-static int write_records(const struct kmes_record *records, u32 count, u64 meant_for,
-			 struct kmes_stamp *stamp, u32 *written)
+static int write_stage(const struct kmes_stage *st, const struct kmes_record *records,
+		       struct kmes_stamp *stamp, u64 *capacity, u32 *written)
 {
 	struct kmes_buffer *b;
 	unsigned long flags;
-	int err = STALE;
+	int err = 0;
 
 	local_irq_save(flags);
 	b = kmes_this_buffer();
-	if (!meant_for || b->w.capacity == meant_for) {
-		*written = acceptable(records, count, b->w.capacity);
+	if (st->wrapped && b->w.capacity != st->capacity) {
+		*capacity = b->w.capacity;
+		err = STALE;
+	} else {
+		*written = acceptable(records, st->count, b->w.capacity);
 		stamp->timestamp = ktime_get_real_ns();
-		err = kmes_write(b, records, *written, stamp);
-		if (!err && *written < count)
+		kmes_write(b, records, *written, stamp);
+		if (*written < st->count)
 			err = -ENOSPC;
 	}
 	local_irq_restore(flags);
 	return err;
 }
 
-/* Copies the texts to `at`, checks the copy and writes it. */
-static int emit_copy(const struct kmes_subject *s, const struct kmes_ioc_emit *call,
-		     u8 *at)
+/* Stages and writes once; STALE if a resize came between and it matters. */
+static int emit_once(const struct kmes_subject *s, struct emit_terms *terms,
+		     const struct kmes_batch_entry *entries, struct kmes_record *records,
+		     u32 count, u32 *written)
 {
-	struct kmes_emit_limits limits = current_limits();
-	struct kmes_record r = {
-		.type = at,
-		.type_len = call->type_len,
-		.payload = at + call->type_len,
-		.payload_len = call->payload_len,
-	};
-	struct kmes_mp_scratch scratch;
-	struct kmes_stamp stamp;
-	u32 written;
-	int err;
+	struct kmes_stamp stamp __uninitialized;
+	struct kmes_stage st __uninitialized;
+	int err, staged, lengths;
 
-	if (copy_from_user(at, u64_to_user_ptr(call->type), call->type_len) ||
-	    copy_from_user(at + call->type_len, u64_to_user_ptr(call->payload),
-			   call->payload_len))
-		return -EFAULT;
-	err = kmes_emit_check_content(&limits, &r, &scratch);
+	count = check_lengths(terms, entries, count, &lengths);
+	if (!count)
+		return lengths;
+	err = kmes_stage_init(&st, entries, count, terms->capacity);
 	if (err)
 		return err;
-	stamp_for(&stamp, s);
-	return write_records(&r, 1, 0, &stamp, &written);
+	staged = stage_prefix(&st, terms, entries, records, count);
+	if (st.count) {
+		kmes_stamp_init(&stamp, KMES_ORIGIN_USERSPACE, s);
+		err = write_stage(&st, records, &stamp, &terms->capacity, written);
+	}
+	kmes_stage_fini(&st);
+	/* What stopped the write stands before what stopped the staging, and so on. */
+	return err ?: staged ?: lengths;
 }
 
-/* Most events are small, and those take their copy on the stack. */
-static noinline int emit_small(const struct kmes_subject *s,
-			       const struct kmes_ioc_emit *call)
+static int emit_entries(const struct kmes_subject *s,
+			const struct kmes_batch_entry *entries,
+			struct kmes_record *records, u32 count, u32 *written)
 {
-	u8 texts[SMALL_TEXTS];
-
-	return emit_copy(s, call, texts);
-}
-
-static int emit_large(const struct kmes_subject *s, const struct kmes_ioc_emit *call,
-		      u32 len)
-{
-	u8 *texts = kvmalloc(len, GFP_KERNEL_ACCOUNT);
+	struct emit_terms terms;
 	int err;
 
-	if (!texts)
-		return -ENOMEM;
-	err = emit_copy(s, call, texts);
-	kvfree(texts);
-	return err;
-}
-
-static int emit_checked(const struct kmes_subject *s, const struct kmes_ioc_emit *call)
-{
-	struct kmes_emit_limits limits = current_limits();
-	int err = kmes_emit_check_lengths(&limits, this_capacity(), call->type_len,
-					  call->payload_len);
-	u32 len = call->type_len + call->payload_len;
-
-	if (err)
-		return err;
-	return len <= SMALL_TEXTS ? emit_small(s, call) : emit_large(s, call, len);
+	terms_init(&terms);
+	do
+		err = emit_once(s, &terms, entries, records, count, written);
+	while (err == STALE && !fatal_signal_pending(current));
+	return err == STALE ? -EINTR : err;
 }
 
 /* Takes tokens, unless the subject is exempt: then `*taken` is 0. */
@@ -151,9 +156,17 @@ static int reserve(const struct kmes_subject *s, u32 count, u32 *taken)
 	return kmes_rate_take(s, count);
 }
 
+/* A batch of one, but that its caller is told nothing by the way. */
 long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call)
 {
-	u32 taken;
+	const struct kmes_batch_entry entry = {
+		.event_type = call->type,
+		.event_type_len = call->type_len,
+		.payload = call->payload,
+		.payload_len = call->payload_len,
+	};
+	struct kmes_record record __uninitialized;
+	u32 taken, written;
 	int err;
 
 	if (!kmes_subject_has(s, CAP_AUDIT_WRITE))
@@ -163,92 +176,58 @@ long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call)
 	err = reserve(s, 1, &taken);
 	if (err)
 		return err;
-	err = emit_checked(s, call);
+	err = emit_entries(s, &entry, &record, 1, &written);
 	if (err)
 		kmes_rate_give_back(s, taken);
 	return err;
 }
 
-/* One entry into the stage; on failure the stage is as it was. */
-static int stage_entry(struct kmes_stage *st, const struct kmes_batch_entry *e,
-		       u64 expected)
+/* `entries` and `records` have room for all of the call's. */
+static int emit_copied(const struct kmes_subject *s, const struct kmes_ioc_batch *call,
+		       struct kmes_batch_entry *entries, struct kmes_record *records,
+		       u32 *written)
 {
-	struct kmes_emit_limits limits = current_limits();
-	struct kmes_mp_scratch scratch;
-	int err = kmes_emit_check_lengths(&limits, st->capacity, e->event_type_len,
-					  e->payload_len);
-
-	if (err)
-		return err;
-	err = kmes_stage_add(st, e->event_type, e->event_type_len, e->payload,
-			     e->payload_len, expected);
-	if (err)
-		return err;
-	err = kmes_emit_check_content(&limits, &st->records[st->count - 1], &scratch);
-	if (err)
-		st->count--;
-	else if (st->live > st->capacity)
-		kmes_stage_expire(st);
-	return err;
+	if (copy_from_user(entries, u64_to_user_ptr(call->entries),
+			   call->count * sizeof(*entries)))
+		return -EFAULT;
+	return emit_entries(s, entries, records, call->count, written);
 }
 
-/* Stages the good prefix; returns what was wrong with the first entry behind it. */
-static int stage_prefix(struct kmes_stage *st, const struct kmes_batch_entry *entries,
-			u32 count)
+static noinline int emit_few(const struct kmes_subject *s,
+			     const struct kmes_ioc_batch *call, u32 *written)
 {
-	u64 expected = 0;
-	u32 i;
-	int err = 0;
+	struct kmes_batch_entry entries[FEW_EVENTS] __uninitialized;
+	struct kmes_record records[FEW_EVENTS] __uninitialized;
 
-	for (i = 0; i < count; i++)
-		expected += (u64)entries[i].event_type_len + entries[i].payload_len;
-	for (i = 0; i < count && !err; i++) {
-		err = fatal_signal_pending(current)
-			      ? -EINTR
-			      : stage_entry(st, &entries[i], expected);
-		expected -= (u64)entries[i].event_type_len + entries[i].payload_len;
-		cond_resched();
-	}
-	return err;
+	return emit_copied(s, call, entries, records, written);
 }
 
-/* Stages and writes once; STALE if a resize came between and it matters. */
-static int emit_entries(const struct kmes_subject *s,
-			const struct kmes_batch_entry *entries, u32 count, u32 *written)
+/* Both arrays together take no more than the kernel stack of the thread that calls. */
+static int emit_many(const struct kmes_subject *s, const struct kmes_ioc_batch *call,
+		     u32 *written)
 {
-	struct kmes_stamp stamp;
-	struct kmes_stage st;
-	int staged, err = kmes_stage_init(&st, count, this_capacity());
+	struct kmes_batch_entry *entries;
+	int err;
 
-	if (err)
-		return err;
-	staged = stage_prefix(&st, entries, count);
-	stamp_for(&stamp, s);
-	err = write_records(st.records, st.count, st.gone ? st.capacity : 0, &stamp,
-			    written);
-	kmes_stage_fini(&st);
-	/* What stopped the write stands before what stopped the staging. */
-	return err ? err : staged;
+	entries = kvmalloc(call->count * (sizeof(*entries) + sizeof(struct kmes_record)),
+			   KMES_STAGE_GFP);
+	if (!entries)
+		return -ENOMEM;
+	err = emit_copied(s, call, entries, (void *)(entries + call->count), written);
+	kvfree(entries);
+	return err;
 }
 
 static int emit_batch_checked(const struct kmes_subject *s,
 			      const struct kmes_ioc_batch *call, u32 *written)
 {
 	u32 __user *out = u64_to_user_ptr(call->emitted_out);
-	struct kmes_batch_entry *entries;
-	int err = -EFAULT;
+	int err;
 
 	if (put_user(0, out))
 		return -EFAULT;
-	entries = kvmalloc_array(call->count, sizeof(*entries), GFP_KERNEL_ACCOUNT);
-	if (!entries)
-		return -ENOMEM;
-	if (!copy_from_user(entries, u64_to_user_ptr(call->entries),
-			    call->count * sizeof(*entries)))
-		do
-			err = emit_entries(s, entries, call->count, written);
-		while (err == STALE && !fatal_signal_pending(current));
-	kvfree(entries);
+	err = call->count <= FEW_EVENTS ? emit_few(s, call, written)
+					: emit_many(s, call, written);
 	if (put_user(*written, out) && !err)
 		err = -EFAULT;
 	return err;

@@ -20,57 +20,86 @@
  */
 static void stamp_self(struct kmes_stamp *stamp, u8 origin_class)
 {
-	struct kmes_subject s;
+	struct kmes_subject self __uninitialized;
+	bool is_known = in_task() && pid_alive(current);
 
-	memset(stamp, 0, sizeof(*stamp));
+	if (is_known)
+		kmes_subject_self(&self);
+	kmes_stamp_init(stamp, origin_class, is_known ? &self : NULL);
 	stamp->timestamp = ktime_get_real_fast_ns();
-	stamp->origin_class = origin_class;
-	if (in_task() && pid_alive(current)) {
-		kmes_subject_self(&s);
-		kmes_subject_guid(&s, stamp->process_guid);
+}
+
+/*
+ * Writes the events before the first bad one, up to RUN_MAX of them, in one publication,
+ * and returns how many. The bad one spends its sequence, and `*err` is what is wrong
+ * with it.
+ */
+static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *events,
+		     u32 count, const struct kmes_stamp *stamp, int *err)
+{
+	struct kmes_record run[RUN_MAX] __uninitialized;
+	u32 n;
+
+	*err = 0;
+	for (n = 0; n < min_t(u32, count, RUN_MAX); n++) {
+		const struct kmes_kernel_event *e = &events[n];
+
+		*err = kmes_emit_check_trusted(b->w.capacity, e->type_len,
+					       e->payload_len);
+		if (*err)
+			break;
+		run[n].type = e->type;
+		run[n].type_len = e->type_len;
+		run[n].payload = e->payload;
+		run[n].payload_len = e->payload_len;
 	}
+	kmes_write(b, run, n, stamp);
+	if (*err)
+		kmes_ring_drop(&b->w);
+	return n;
 }
 
-static struct kmes_record record_of(const struct kmes_kernel_event *e)
+/* Returns how many were stored; `*err` is what was wrong with the last one, or 0. */
+static int emit_all(u8 origin_class, const struct kmes_kernel_event *events, u32 count,
+		    int *err)
 {
-	struct kmes_record r = {
-		.type = e->type,
-		.type_len = e->type_len,
-		.payload = e->payload,
-		.payload_len = e->payload_len,
-	};
-
-	return r;
-}
-
-/* Interrupts are off. What cannot be stored spends its sequence. */
-static int write_event(struct kmes_buffer *b, const struct kmes_kernel_event *e,
-		       const struct kmes_stamp *stamp)
-{
-	struct kmes_record r = record_of(e);
-	int err = kmes_emit_check_trusted(b->w.capacity, e->type_len, e->payload_len);
-
-	if (!err)
-		return kmes_write(b, &r, 1, stamp);
-	kmes_ring_drop(&b->w);
-	return err;
-}
-
-int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
-{
-	struct kmes_stamp stamp;
+	struct kmes_stamp stamp __uninitialized;
+	u32 done = 0, stored = 0;
 	unsigned long flags;
-	int err;
 
+	*err = -EPERM;
 	if (in_nmi())
 		return -EPERM;
 	local_irq_save(flags);
 	stamp_self(&stamp, origin_class);
-	err = write_event(kmes_this_buffer(), event, &stamp);
+	while (done < count) {
+		u32 n = write_run(kmes_this_buffer(), events + done, count - done, &stamp,
+				  err);
+
+		stored += n;
+		done += n + !!*err;
+	}
 	local_irq_restore(flags);
+	return stored;
+}
+
+int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
+{
+	int err;
+
+	emit_all(origin_class, event, 1, &err);
 	return err;
 }
 EXPORT_SYMBOL_GPL(kmes_emit_kernel);
+
+int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
+			   u32 count)
+{
+	int err;
+
+	return emit_all(origin_class, events, count, &err);
+}
+EXPORT_SYMBOL_GPL(kmes_emit_kernel_batch);
 
 /* An event of the module's own. */
 void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p)
@@ -86,47 +115,3 @@ void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p
 	if (!WARN_ON_ONCE(!kmes_pack_is_whole(p)))
 		kmes_emit_kernel(origin_class, &event);
 }
-
-/* The run of good events at the start, up to RUN_MAX of them, in one publication. */
-static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *events,
-		     u32 count, const struct kmes_stamp *stamp)
-{
-	struct kmes_record run[RUN_MAX];
-	u32 n;
-
-	for (n = 0; n < count && n < RUN_MAX; n++) {
-		if (kmes_emit_check_trusted(b->w.capacity, events[n].type_len,
-					    events[n].payload_len))
-			break;
-		run[n] = record_of(&events[n]);
-	}
-	return kmes_write(b, run, n, stamp) ? 0 : n;
-}
-
-int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
-			   u32 count)
-{
-	struct kmes_buffer *b;
-	struct kmes_stamp stamp;
-	unsigned long flags;
-	u32 done = 0, stored = 0;
-
-	if (in_nmi())
-		return -EPERM;
-	local_irq_save(flags);
-	b = kmes_this_buffer();
-	stamp_self(&stamp, origin_class);
-	while (done < count) {
-		u32 n = write_run(b, events + done, count - done, &stamp);
-
-		stored += n;
-		done += n;
-		if (!n) {
-			kmes_ring_drop(&b->w);
-			done++;
-		}
-	}
-	local_irq_restore(flags);
-	return stored;
-}
-EXPORT_SYMBOL_GPL(kmes_emit_kernel_batch);

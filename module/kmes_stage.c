@@ -1,120 +1,176 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_stage.c - the kernel's own copies of a batch's texts, until they are written.
+ * kmes_stage.c - the kernel's own copies of types and payloads, until they are written.
  *
- * A batch may hold a gigabyte while the ring takes some megabytes, so the oldest copies
- * go as soon as newer ones of the same batch would overwrite them anyway. Copies stand in
- * chunks, several events to one, and go chunk by chunk.
+ * Nothing can be copied from user space while the ring is written, and what was checked
+ * must not change any more. So all is copied before, into one area that is reserved at
+ * once. A batch may be larger than the ring; then the area is used round and round, and
+ * newer events overwrite those of which nothing will survive in the ring anyway.
  */
-#include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include "kmes.h"
 
-#define CHUNK_MAX 65536u
+/* Up to here an area is physically contiguous, in a block of pages or a part of one. */
+#define BLOCK_MAX 65536
 
-struct chunk {
-	struct list_head list;
-	u32 end; /* the first record that is not in here */
-	u32 size, used;
-	u8 bytes[];
-};
-
-/* For `count` events, meant for a ring of `capacity` bytes. */
-int kmes_stage_init(struct kmes_stage *st, u32 count, u64 capacity)
+/*
+ * What the area of these entries must hold. Of events larger than the ring the newest
+ * ones that fill it have to stay. While one is copied the bytes that it overwrites are
+ * less than the largest, and so are those that stay unused at the end of a round.
+ */
+static size_t area_size(const struct kmes_batch_entry *entries, u32 count, u64 capacity)
 {
-	INIT_LIST_HEAD(&st->chunks);
-	st->count = 0;
-	st->gone = 0;
-	st->capacity = capacity;
-	st->live = 0;
-	st->records = kvmalloc_array(count, sizeof(*st->records), GFP_KERNEL_ACCOUNT);
-	return st->records ? 0 : -ENOMEM;
+	size_t sum = 0, largest = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		size_t len = entries[i].event_type_len + entries[i].payload_len;
+
+		sum += len;
+		largest = max(largest, len);
+	}
+	return min_t(size_t, sum, capacity + 2 * largest);
 }
 
-static void free_chunk(struct chunk *c)
+static int alloc_pages_of(struct kmes_stage *st, unsigned long count)
 {
-	list_del(&c->list);
-	kvfree(c);
+	st->pages = kvmalloc_array(count, sizeof(*st->pages), KMES_STAGE_GFP);
+	if (!st->pages)
+		return -ENOMEM;
+	for (; st->page_count < count; st->page_count++) {
+		struct page *page = alloc_page(KMES_STAGE_GFP);
+
+		if (!page)
+			return -ENOMEM;
+		st->pages[st->page_count] = page;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * Single pages, as large blocks are hard to find and waste what is no power of two. Page
+ * tables are allocated without our flags; where nothing can be written out for them the
+ * OOM killer stays away, too.
+ */
+static int map_pages(struct kmes_stage *st, size_t size)
+{
+	unsigned int scope;
+	int err = kmes_buffer_check_memory(size, 1);
+
+	if (!err)
+		err = alloc_pages_of(st, size >> PAGE_SHIFT);
+	if (err)
+		return err;
+	scope = memalloc_nofs_save();
+	st->bytes = vmap(st->pages, st->page_count, VM_MAP, PAGE_KERNEL);
+	memalloc_nofs_restore(scope);
+	return st->bytes ? 0 : -ENOMEM;
+}
+
+static void free_pages_of(struct kmes_stage *st)
+{
+	vunmap(st->bytes);
+	while (st->page_count)
+		__free_page(st->pages[--st->page_count]);
+	kvfree(st->pages);
+}
+
+/* More than a page is on the process's account, in the size that it really takes. */
+static int alloc_area(struct kmes_stage *st)
+{
+	size_t size = PAGE_ALIGN(st->size);
+	int err;
+
+	if (size > PAGE_SIZE) {
+		if (size <= BLOCK_MAX)
+			size = PAGE_SIZE << get_order(size);
+		err = kmes_share_take(size, st->capacity);
+		if (err)
+			return err;
+		st->share = size;
+	}
+	if (size > BLOCK_MAX)
+		return map_pages(st, size);
+	st->bytes = kvmalloc(st->size, KMES_STAGE_GFP);
+	return st->bytes ? 0 : -ENOMEM;
+}
+
+/*
+ * Reserves the memory for entries whose lengths have been checked, for a ring of
+ * `capacity` bytes; the records are the caller's. May sleep. -ENOMEM, -EINTR. What is
+ * staged has to be ended by kmes_stage_fini().
+ */
+int kmes_stage_init(struct kmes_stage *st, const struct kmes_batch_entry *entries,
+		    u32 count, u64 capacity)
+{
+	int err;
+
+	st->count = 0;
+	st->used = 0;
+	st->wrapped = false;
+	st->capacity = capacity;
+	st->share = 0;
+	st->pages = NULL;
+	st->page_count = 0;
+	st->size = area_size(entries, count, capacity);
+	st->bytes = st->small;
+	if (st->size <= sizeof(st->small))
+		return 0;
+	st->bytes = NULL;
+	err = alloc_area(st);
+	if (err)
+		kmes_stage_fini(st);
+	return err;
 }
 
 void kmes_stage_fini(struct kmes_stage *st)
 {
-	struct chunk *c, *next;
-
-	list_for_each_entry_safe(c, next, &st->chunks, list)
-		free_chunk(c);
-	kvfree(st->records);
+	if (st->pages)
+		free_pages_of(st);
+	else if (st->bytes != st->small)
+		kvfree(st->bytes);
+	if (st->share)
+		kmes_share_give_back(st->share);
 }
 
-static struct chunk *new_chunk(struct kmes_stage *st, u32 size)
+/* Type and payload to `at`, in one copy where the caller has them in a row. */
+static bool copy_texts(u8 *at, const struct kmes_batch_entry *e)
 {
-	struct chunk *c = kvmalloc(sizeof(*c) + size, GFP_KERNEL_ACCOUNT);
-
-	if (!c)
-		return NULL;
-	c->size = size;
-	c->used = 0;
-	list_add_tail(&c->list, &st->chunks);
-	return c;
+	if (e->payload == e->event_type + e->event_type_len)
+		return !copy_from_user(at, u64_to_user_ptr(e->event_type),
+				       e->event_type_len + e->payload_len);
+	return !copy_from_user(at, u64_to_user_ptr(e->event_type), e->event_type_len) &&
+	       !copy_from_user(at + e->event_type_len, u64_to_user_ptr(e->payload),
+			       e->payload_len);
 }
 
-/* Room for `len` bytes, in the newest chunk or in a new one for what is expected. */
-static struct chunk *chunk_with_room(struct kmes_stage *st, u32 len, u64 expected)
+/* Copies the next entry's bytes and makes a record of them. */
+int kmes_stage_copy(struct kmes_stage *st, const struct kmes_batch_entry *e,
+		    struct kmes_record *r)
 {
-	struct chunk *c = list_last_entry(&st->chunks, struct chunk, list);
-
-	if (!list_empty(&st->chunks) && c->size - c->used >= len)
-		return c;
-	return new_chunk(st, max_t(u64, len, min_t(u64, expected, CHUNK_MAX)));
-}
-
-/*
- * Copies one event's texts in and makes a record of them; lengths have been checked.
- * `expected` is how many bytes of text may still come, this event's included. -ENOMEM,
- * -EFAULT.
- */
-int kmes_stage_add(struct kmes_stage *st, u64 type, u16 type_len, u64 payload,
-		   u32 payload_len, u64 expected)
-{
-	struct kmes_record *r = &st->records[st->count];
-	struct chunk *c = chunk_with_room(st, type_len + payload_len, expected);
+	size_t len = e->event_type_len + e->payload_len;
 	u8 *at;
 
-	if (!c)
-		return -ENOMEM;
-	at = c->bytes + c->used;
-	if (copy_from_user(at, u64_to_user_ptr(type), type_len) ||
-	    copy_from_user(at + type_len, u64_to_user_ptr(payload), payload_len))
-		return -EFAULT;
-	r->type = at;
-	r->type_len = type_len;
-	r->payload = at + type_len;
-	r->payload_len = payload_len;
-	c->used += type_len + payload_len;
-	c->end = ++st->count;
-	st->live += kmes_record_size(type_len, payload_len);
-	return 0;
-}
-
-/* Frees the oldest chunks whose events cannot survive their own batch. */
-void kmes_stage_expire(struct kmes_stage *st)
-{
-	struct chunk *c, *next;
-
-	list_for_each_entry_safe(c, next, &st->chunks, list) {
-		u64 bytes = 0;
-		u32 i;
-
-		for (i = st->gone; i < c->end; i++)
-			bytes += kmes_record_size(st->records[i].type_len,
-						  st->records[i].payload_len);
-		if (c->end == st->count || st->live - bytes < st->capacity)
-			return;
-		st->gone = c->end;
-		st->live -= bytes;
-		free_chunk(c);
+	if (len > st->size - st->used) {
+		st->used = 0;
+		st->wrapped = true;
 	}
+	at = st->bytes + st->used;
+	if (!copy_texts(at, e))
+		return -EFAULT;
+	st->used += len;
+	r->type = at;
+	r->type_len = e->event_type_len;
+	r->payload = at + e->event_type_len;
+	r->payload_len = e->payload_len;
+	return 0;
 }

@@ -18,6 +18,10 @@
 	emit_cases largest
 }
 
+@test "others get the CPU while a payload of four million values is validated" {
+	emit_cases yields
+}
+
 @test "exactly half the ring is accepted, one byte more is not [E12]" {
 	emit_cases half
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* emit_cases.c - single events: refusals and their order, limits, what is stored. */
+#include <sys/resource.h>
+
 #include "tests/vm/case.h"
 
 /* What can be wrong with an emission, in the order in which it is looked at. */
@@ -139,6 +141,44 @@ static void largest_event(void)
 	check_eq(config_set("max_event_size", 4194304), 0);
 	check_eq(emit_raw("big", 3, sized_payload(2097152 - 80, 'x'), 2097152 - 80), 0);
 	check_eq(config_set("max_event_size", 65536), 0);
+}
+
+/*
+ * Somebody of a higher priority wants the CPU each millisecond, and the kernel has four
+ * million values to look at meanwhile.
+ */
+static void large_lets_others_run(void)
+{
+	const uint32_t size = 4194304 - 80, count = size - 5;
+	unsigned char *payload = malloc(size);
+	struct sched_param first = { .sched_priority = 1 };
+	struct rusage before, after;
+	pid_t other;
+
+	check(payload);
+	memset(payload, 0xc0, size);
+	payload[0] = 0xdd;
+	for (int i = 0; i < 4; i++)
+		payload[1 + i] = (unsigned char)(count >> (24 - 8 * i));
+	check_eq(config_set("buffer_capacity", 8388608), 0);
+	check_eq(config_set("max_event_size", 4194304), 0);
+	pin(1);
+	other = fork_bound();
+	if (!other) {
+		check(sched_setscheduler(0, SCHED_FIFO, &first) == 0);
+		for (;;)
+			sleep_ms(1);
+	}
+	sleep_ms(100);
+	getrusage(RUSAGE_SELF, &before);
+	check_eq(emit_raw("big", 3, payload, size), 0);
+	getrusage(RUSAGE_SELF, &after);
+	end_child(other);
+	printf("# it was interrupted %ld times\n", after.ru_nivcsw - before.ru_nivcsw);
+	check(after.ru_nivcsw - before.ru_nivcsw > 20);
+	free(payload);
+	check_eq(config_set("max_event_size", 65536), 0);
+	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
 static void half_the_ring(void)
@@ -311,11 +351,17 @@ static void first_sequence(void)
 }
 
 static const struct vm_case cases[] = {
-	{ "order", order_of_errors }, { "sizes", sizes_by_length_alone },
-	{ "largest", largest_event }, { "half", half_the_ring },
-	{ "payloads", payloads },     { "types", types },
-	{ "verbatim", verbatim },     { "no-trace", refused_leaves_no_trace },
-	{ "stamps", stamps },	      { "first", first_sequence },
+	{ "order", order_of_errors },
+	{ "sizes", sizes_by_length_alone },
+	{ "largest", largest_event },
+	{ "half", half_the_ring },
+	{ "payloads", payloads },
+	{ "types", types },
+	{ "verbatim", verbatim },
+	{ "no-trace", refused_leaves_no_trace },
+	{ "stamps", stamps },
+	{ "first", first_sequence },
+	{ "yields", large_lets_others_run },
 };
 
 KMES_CASES(cases)

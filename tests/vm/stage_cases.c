@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * stage_cases.c - emitters that have much memory staged at once, in a machine with little.
+ *
+ * A flooder emits batches as large as a ring from many threads or processes. Its last
+ * payload may stand on a page that is missing until a userfaultfd is told to fill it: so
+ * each caller is stopped when all else of its batch has been copied, for as long as the test
+ * likes.
+ */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+
+#include "tests/vm/case.h"
+
+#define CALLERS 150
+#define EVENTS 64
+#define FAT 65000
+
+static struct kmes_batch_entry entries[EVENTS];
+static unsigned char *stop_page; /* of the payload that is missing */
+static int stop_fd = -1;
+static long page_size = 4096;
+
+/* What the flooder has come to, in memory that all its processes share. */
+struct tally {
+	int calls, done, refused, wrong;
+	int stopped, go_on;
+};
+
+static struct tally *tally;
+
+static void add(int *count)
+{
+	__atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+}
+
+static int get(const int *count)
+{
+	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for(const int *count, int at_least)
+{
+	while (get(count) < at_least)
+		sleep_ms(10);
+}
+
+static void prepare(void)
+{
+	unsigned char *fat = sized_payload(FAT, 7);
+
+	for (unsigned int i = 0; i < EVENTS; i++)
+		entries[i] = (struct kmes_batch_entry){
+			.event_type = (uintptr_t) "fat",
+			.event_type_len = 3,
+			.payload = (uintptr_t)fat,
+			.payload_len = FAT,
+		};
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	check(tally != MAP_FAILED);
+}
+
+/* From now on the last payload of this process's batches is missing. */
+static void prepare_stop(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	stop_page = mmap(NULL, (size_t)page_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(stop_page != MAP_FAILED);
+	stop_fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	check(stop_fd >= 0);
+	check(ioctl(stop_fd, UFFDIO_API, &api) == 0);
+	range.range.start = (uintptr_t)stop_page;
+	range.range.len = (uint64_t)page_size;
+	check(ioctl(stop_fd, UFFDIO_REGISTER, &range) == 0);
+	entries[EVENTS - 1].payload = (uintptr_t)stop_page;
+	entries[EVENTS - 1].payload_len = 1;
+}
+
+/* Whether somebody waits for the missing page. */
+static bool is_stopped(void)
+{
+	struct uffd_msg message;
+
+	return read(stop_fd, &message, sizeof(message)) == sizeof(message);
+}
+
+/* Fills the missing page with an empty map. */
+static void resume(void)
+{
+	static unsigned char content[4096] = { 0x80 };
+	struct uffdio_copy copy = { .dst = (uintptr_t)stop_page,
+				    .src = (uintptr_t)content,
+				    .len = sizeof(content) };
+
+	check(ioctl(stop_fd, UFFDIO_COPY, &copy) == 0);
+}
+
+static int batch(uint32_t count)
+{
+	uint32_t emitted;
+	struct kmes_ioc_batch call = { .entries = (uintptr_t)entries,
+				       .emitted_out = (uintptr_t)&emitted,
+				       .count = count };
+
+	return ioctl(device(), KMES_IOC_BATCH, &call);
+}
+
+/* One batch; one that has to wait for others too long fails. */
+static void call_once(void)
+{
+	add(&tally->calls);
+	if (batch(EVENTS) == 0)
+		add(&tally->done);
+	else if (errno == ENOMEM || errno == EAGAIN)
+		add(&tally->refused);
+	else
+		add(&tally->wrong);
+}
+
+static void *caller_once(void *arg)
+{
+	(void)arg;
+	call_once();
+	return NULL;
+}
+
+static void *caller_forever(void *arg)
+{
+	(void)arg;
+	for (;;)
+		call_once();
+	return NULL;
+}
+
+/* A process that may emit, and no more than that. */
+static void become_flooder(void)
+{
+	drop_capabilities(~CAP(AUDIT_WRITE));
+}
+
+static void start_threads(pthread_t *threads, void *(*run)(void *))
+{
+	pthread_attr_t attr;
+
+	check(pthread_attr_init(&attr) == 0);
+	check(pthread_attr_setstacksize(&attr, 65536) == 0);
+	for (int i = 0; i < CALLERS; i++)
+		check(pthread_create(&threads[i], &attr, run, NULL) == 0);
+}
+
+/* Somebody who has nothing to do with it, and a good deal of memory. */
+static pid_t start_bystander(void)
+{
+	pid_t pid = fork_bound();
+
+	if (!pid) {
+		void *memory = malloc(16 << 20);
+
+		check(memory);
+		memset(memory, 1, 16 << 20);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void check_bystander(pid_t pid)
+{
+	check_eq(waitpid(pid, NULL, WNOHANG), 0);
+	end_child(pid);
+}
+
+/* What others emit arrives, as long as it is small also when all other memory is taken. */
+static void check_others(void)
+{
+	unsigned char *fat = sized_payload(60000, 1);
+	uint64_t before;
+
+	before = counter(0, "emitted_events");
+	pin(0);
+	for (int i = 0; i < 20; i++) {
+		check_eq(emit("other"), 0);
+		check_eq(emit_raw("other.fat", 9, fat, 60000), 0);
+	}
+	check(counter(0, "emitted_events") >= before + 40);
+	free(fat);
+}
+
+/* Each thread is stopped with a ring's worth copied, or waits for its turn. */
+static void threads_stopped(void)
+{
+	pid_t bystander, flooder;
+	int status;
+
+	prepare();
+	bystander = start_bystander();
+	flooder = fork_bound();
+	if (!flooder) {
+		static pthread_t threads[CALLERS];
+
+		prepare_stop();
+		become_flooder();
+		start_threads(threads, caller_once);
+		while (!is_stopped())
+			sleep_ms(10);
+		wait_for(&tally->calls, CALLERS);
+		sleep_ms(1000);
+		/* What is small needs no share, also not this process's. */
+		while (emit("own") && errno == EAGAIN)
+			sleep_ms(100);
+		check_eq(get(&tally->done), 0);
+		add(&tally->stopped);
+		wait_for(&tally->go_on, 1);
+		resume();
+		for (int i = 0; i < CALLERS; i++)
+			pthread_join(threads[i], NULL);
+		_exit(get(&tally->done) != CALLERS);
+	}
+	wait_for(&tally->stopped, 1);
+	check_others();
+	/* There is room for another process's. */
+	check_eq(batch(16), 0);
+	add(&tally->go_on);
+	check_eq(waitpid(flooder, &status, 0), flooder);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	check_eq(get(&tally->wrong), 0);
+	check_bystander(bystander);
+}
+
+/* Processes have their share in common; who does not get its part is refused. */
+static void processes_stopped(void)
+{
+	static pid_t flooders[CALLERS];
+	pid_t bystander;
+
+	prepare();
+	bystander = start_bystander();
+	for (int i = 0; i < CALLERS; i++) {
+		flooders[i] = fork_bound();
+		if (!flooders[i]) {
+			prepare_stop();
+			become_flooder();
+			call_once();
+			for (;;)
+				pause();
+		}
+	}
+	/* All but a few come back with ENOMEM, and nobody waits for ever. */
+	wait_for(&tally->refused, CALLERS / 2);
+	check_others();
+	check_eq(get(&tally->done) + get(&tally->wrong), 0);
+	for (int i = 0; i < CALLERS; i++)
+		end_child(flooders[i]);
+	/* All is given back. */
+	check_eq(batch(EVENTS), 0);
+	check_bystander(bystander);
+}
+
+/* Nobody is stopped, but all emit as fast as they can for some seconds. */
+static void flood(bool threads)
+{
+	static pid_t flooders[CALLERS];
+	static pthread_t thread_ids[CALLERS];
+	pid_t bystander;
+	int n = threads ? 1 : CALLERS;
+
+	prepare();
+	bystander = start_bystander();
+	check_eq(config_set("max_emit_rate_per_process", 1000000), 0);
+	for (int i = 0; i < n; i++) {
+		flooders[i] = fork_bound();
+		if (!flooders[i]) {
+			become_flooder();
+			if (threads)
+				start_threads(thread_ids, caller_forever);
+			caller_forever(NULL);
+		}
+	}
+	for (int i = 0; i < 4; i++) {
+		sleep_ms(500);
+		check_others();
+	}
+	wait_for(&tally->done, 1);
+	check_eq(get(&tally->wrong), 0);
+	for (int i = 0; i < n; i++)
+		end_child(flooders[i]);
+	check_eq(config_set("max_emit_rate_per_process", 10000), 0);
+	check_bystander(bystander);
+}
+
+static void flood_of_threads(void)
+{
+	flood(true);
+}
+
+static void flood_of_processes(void)
+{
+	flood(false);
+}
+
+static const struct vm_case cases[] = {
+	{ "threads-stopped", threads_stopped },
+	{ "processes-stopped", processes_stopped },
+	{ "threads", flood_of_threads },
+	{ "processes", flood_of_processes },
+};
+
+KMES_CASES(cases)
