@@ -45,8 +45,7 @@ static int __init alloc_init(void)
 {
 	unsigned int cpu;
 
-	for_each_online_cpu(cpu)
-	{
+	for_each_online_cpu(cpu) {
 		struct task_struct *t =
 			kthread_create(allocate, NULL, "kmes_alloc/%u", cpu);
 
