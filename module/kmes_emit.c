@@ -18,7 +18,7 @@
 /* What a call decides by: looked at once, so that no change comes between. */
 struct emit_terms {
 	struct kmes_emit_limits limits;
-	u64 capacity; /* of the rings, as far as known: the ring's own counts in the end */
+	u64 capacity; /* of the rings, as far as known; the ring's own decides */
 };
 
 static void terms_init(struct emit_terms *terms)
