@@ -104,6 +104,12 @@ until_there() {
 	[ "$(grep -c "^kmes-run: cannot reach the memory of process .*CAP_SYS_PTRACE" <<<"$stderr")" -eq 1 ]
 }
 
+@test "kmes-run: a program that is not dumpable is served with CAP_SYS_PTRACE, and else refused" {
+	kmes-run native_subject_cases undumpable
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+audit_read,+audit_write \
+		--ambient-caps=-all,+audit_read,+audit_write kmes-run native_subject_cases undumpable-refused
+}
+
 @test "kmes-run: a program without CAP_AUDIT_READ may not attach, its parent may [A2]" {
 	kmes-run sh -c 'capsh --drop=cap_audit_read -- -c "attach_cases without-privilege" &&
 		attach_cases slot-query'

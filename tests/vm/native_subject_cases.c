@@ -258,9 +258,42 @@ static void own_rights(void)
 	check_eq(in_child(as_namespace_root), 0);
 }
 
+/* ---- a program that lets nobody look into it ---- */
+
+/* Reads the rings' number, emits, and emits a batch: each is refused so, or done if 0. */
+static void check_calls(int expected)
+{
+	uint64_t slots;
+
+	check_eq(ring_attach(KMES_ATTACH_QUERY_SLOTS, &slots, NULL) ? errno : 0,
+		 expected);
+	check_eq(emit("undumpable") ? errno : 0, expected);
+	check_eq(burst_of(1) ? errno : 0, expected);
+}
+
+static void undumpable_is_refused(void)
+{
+	check_calls(0);
+	check(prctl(PR_SET_DUMPABLE, 0) == 0);
+	check_calls(EPERM);
+	check(prctl(PR_SET_DUMPABLE, 1) == 0);
+	check_calls(0);
+}
+
+static void undumpable_is_served(void)
+{
+	check(prctl(PR_SET_DUMPABLE, 0) == 0);
+	check_calls(0);
+}
+
 static const struct vm_case cases[] = {
-	{ "burst", one_burst }, { "buckets", own_buckets }, { "exempt", own_exemption },
-	{ "guid", own_guid },	{ "rights", own_rights },
+	{ "burst", one_burst },
+	{ "buckets", own_buckets },
+	{ "exempt", own_exemption },
+	{ "guid", own_guid },
+	{ "rights", own_rights },
+	{ "undumpable", undumpable_is_served },
+	{ "undumpable-refused", undumpable_is_refused },
 };
 
 KMES_CASES(cases)

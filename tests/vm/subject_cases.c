@@ -226,6 +226,8 @@ static int target_that(void (*becomes)(void), pid_t *pid)
 	*pid = fork_bound();
 	if (!*pid) {
 		becomes();
+		/* A change of the user has ended this. */
+		check(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 		check(write(ready[1], "x", 1) == 1);
 		for (;;)
 			pause();
@@ -332,6 +334,7 @@ static void of_a_zombie(void)
 
 static void *pause_for_ever(void *arg)
 {
+	check(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 	for (;;)
 		pause();
 	return arg;
