@@ -289,7 +289,7 @@ static void run_target_write_faults_where_the_process_would(void **state)
 static void run_target_gather_ends_at_the_first_fault(void **state)
 {
 	struct run_target self;
-	char from[] = "abcdef", to[8] = "--------";
+	char from[] = "abcdef", to[] = "--------";
 	const struct iovec pieces[] = {
 		{ from, 2 }, { from, 0 }, { from + 4, 2 }, { (void *)8, 1 }, { from, 1 },
 	};
