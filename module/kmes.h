@@ -92,7 +92,10 @@ int kmes_wake_init(void);
 void kmes_wake_fini(void);
 struct page *kmes_wake_page_new(int node, u32 *id);
 void kmes_wake_page_free(struct page *page, u32 id);
+/* Asks for a wake of everybody who sleeps on this buffer. Interrupts are off. */
 void kmes_wake(struct kmes_buffer *b);
+/* The same for a system call, which holds no lock of the scheduler's. */
+void kmes_wake_from_call(struct kmes_buffer *b);
 
 /* kmes_symbol.c: functions of the kernel that it does not export; calls are direct. */
 
@@ -140,7 +143,7 @@ void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
 void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
 		     const struct kmes_subject *s);
 int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
-	       const struct kmes_stamp *stamp);
+	       const struct kmes_stamp *stamp, bool from_call);
 
 /* kmes_rate.c: a token bucket a process. */
 

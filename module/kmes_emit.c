@@ -99,7 +99,7 @@ static int write_stage(const struct kmes_stage *st, const struct kmes_record *re
 	} else {
 		*written = acceptable(records, st->count, b->w.capacity);
 		stamp->timestamp = ktime_get_real_ns();
-		kmes_write(b, records, *written, stamp);
+		kmes_write(b, records, *written, stamp, true);
 		if (*written < st->count)
 			err = -ENOSPC;
 	}

@@ -53,7 +53,7 @@ static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *even
 		run[n].payload = e->payload;
 		run[n].payload_len = e->payload_len;
 	}
-	kmes_write(b, run, n, stamp);
+	kmes_write(b, run, n, stamp, false);
 	if (*err)
 		kmes_ring_drop(&b->w);
 	return n;

@@ -7,7 +7,8 @@
  * it: no consumer's memory takes part, whatever its owner does with it.
  *
  * Any context may ask for a wake: it queues the buffer, with a reference, and raises an
- * irq_work, as the scheduler's locks may be held at that point; that wakes the thread.
+ * irq_work, as the scheduler's locks may be held at that point; that wakes the thread. A
+ * system call holds none, so it wakes the thread itself, for two thirds of the price.
  * Requests for one buffer that are still pending are one.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -48,15 +49,27 @@ static void rouse(struct irq_work *work)
 	wake_up_process(wake_thread);
 }
 
-/* Asks for a wake of all who sleep on this buffer. Interrupts are off. */
-void kmes_wake(struct kmes_buffer *b)
+/* Whether the thread has to be woken; else a request is pending, and so is that. */
+static bool queue_wake(struct kmes_buffer *b)
 {
 	/* A full barrier: the futex word has moved before this request is seen. */
 	if (test_and_set_bit(0, &b->wake_queued))
-		return;
+		return false;
 	kmes_buffer_get(b);
 	llist_add(&b->wake_node, &wake_queue);
-	irq_work_queue(this_cpu_ptr(&wake_work));
+	return true;
+}
+
+void kmes_wake(struct kmes_buffer *b)
+{
+	if (queue_wake(b))
+		irq_work_queue(this_cpu_ptr(&wake_work));
+}
+
+void kmes_wake_from_call(struct kmes_buffer *b)
+{
+	if (queue_wake(b))
+		wake_up_process(wake_thread);
 }
 
 static void wake_now(const struct kmes_buffer *b)
@@ -104,8 +117,9 @@ static int take_mm(void)
 	mm->get_unmapped_area = fixed_area;
 #endif
 	kthread_use_mm(mm);
-	at = vm_mmap(wake_file, WAKE_BASE, WAKE_SIZE, PROT_READ, MAP_SHARED | MAP_FIXED,
-		     0);
+	/* Nobody writes here, but a futex's page is looked up for writing first. */
+	at = vm_mmap(wake_file, WAKE_BASE, WAKE_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_FIXED, 0);
 	if (!IS_ERR_VALUE(at))
 		return 0;
 	kthread_unuse_mm(mm);

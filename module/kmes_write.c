@@ -19,15 +19,18 @@ void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
  * off and have been since the stamp was taken and @b was looked up, so nothing may fault
  * here: type and payload are in kernel memory that is resident. Returns what
  * kmes_ring_write_batch does; nothing is written unless every record is acceptable to
- * this ring.
+ * this ring. @from_call says that this is a system call, and not kernel code of which
+ * nothing is known.
  */
 int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
-	       const struct kmes_stamp *stamp)
+	       const struct kmes_stamp *stamp, bool from_call)
 {
 	bool wake;
 	int err = kmes_ring_write_batch(&b->w, records, count, stamp, &wake);
 
-	if (wake)
+	if (wake && from_call)
+		kmes_wake_from_call(b);
+	else if (wake)
 		kmes_wake(b);
 	return err;
 }
