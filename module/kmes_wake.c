@@ -215,15 +215,22 @@ void kmes_wake_page_free(struct page *page, u32 id)
 	ida_free(&wake_ids, id);
 }
 
+#ifdef KMES_HAS_SHMEM_KERNEL_FILE
+/* No security module is asked about a kernel thread's mapping of it. */
+#define wake_file_setup shmem_kernel_file_setup
+#else
+#define wake_file_setup shmem_file_setup
+#endif
+
 static struct file *open_wake_file(void)
 {
 	struct file *file;
 
 	/* Not reserved: it is nearly all holes. */
 #ifdef KMES_HAS_VMA_FLAGS_T
-	file = shmem_file_setup("kmes", WAKE_SIZE, mk_vma_flags(VMA_NORESERVE_BIT));
+	file = wake_file_setup("kmes", WAKE_SIZE, mk_vma_flags(VMA_NORESERVE_BIT));
 #else
-	file = shmem_file_setup("kmes", WAKE_SIZE, VM_NORESERVE);
+	file = wake_file_setup("kmes", WAKE_SIZE, VM_NORESERVE);
 #endif
 	/* So shmem tells that there was no memory for the inode. */
 	if (file == ERR_PTR(-ENOSPC))
