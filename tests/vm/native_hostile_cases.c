@@ -196,7 +196,7 @@ static void tracer_of_kmes_run(void)
 
 /* ---- stops of kmes-run ---- */
 
-/* Each millisecond, or where a call takes longer than that, less and less often. */
+/* Each millisecond, or as much less often as lets every other pause see a call completed. */
 static void stop_again_and_again(pid_t pid, volatile const unsigned int *done)
 {
 	unsigned int before = *done, stalls = 1;
@@ -205,7 +205,10 @@ static void stop_again_and_again(pid_t pid, volatile const unsigned int *done)
 		kill(pid, SIGSTOP);
 		kill(pid, SIGCONT);
 		usleep(i * 37 % 2000 * stalls);
-		stalls = *done == before ? stalls + 1 : 1;
+		if (*done == before)
+			stalls++;
+		else if (stalls > 1)
+			stalls--;
 		before = *done;
 	}
 }
