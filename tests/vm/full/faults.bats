@@ -39,3 +39,22 @@ teardown() {
 	fault_cases load
 	[ -e /sys/module/kmes ] || insmod "$KMES_MODULE"
 }
+
+@test "without a memory map for the thread that wakes the module does not load" {
+	local slab=/sys/kernel/debug/failslab
+	rmmod kmes
+	# Every allocation of kernel threads that are made from now on.
+	echo 1 >/proc/2/make-it-fail
+	echo Y >$slab/task-filter
+	echo -1 >$slab/times
+	echo 100 >$slab/probability
+	status=0
+	insmod "$KMES_MODULE" || status=$?
+	echo 0 >$slab/probability
+	echo N >$slab/task-filter
+	echo 0 >/proc/2/make-it-fail
+	[ "$status" -ne 0 ]
+	[ ! -e /sys/module/kmes ]
+	dmesg | tail -n 20 | grep 'kmes: cannot map the pages to wake consumers through: -12'
+	insmod "$KMES_MODULE"
+}
