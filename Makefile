@@ -392,7 +392,7 @@ datadir     = $(prefix)/share
 mandir      = $(datadir)/man
 compdir     = $(datadir)/bash-completion/completions
 dkmsdir     = /usr/src/kmes-$(VERSION)
-HEADERS    := libcommon/kmes.h $(wildcard module/shared/*.h)
+HEADERS    := libcommon/kmes.h libcommon/kmes_view.h $(wildcard module/shared/*.h)
 
 # to DIRECTORY: where that is while installing, for the shell.
 to = '$(DESTDIR)$(1)'

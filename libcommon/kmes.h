@@ -17,6 +17,7 @@
 
 #include "kmes_abi.h"
 #include "kmes_ring.h"
+#include "kmes_view.h"
 
 /* One sentence without the tool's name and without a newline; "" when there is none. */
 struct kmes_error {

@@ -43,6 +43,7 @@ struct kmes_buffer {
 	unsigned long page_count;
 	struct page *producer_page;
 	struct page *consumer_page;
+	bool closed; /* to processes: its replacement is waited for */
 	u32 wake_id; /* the producer page's index in the wake file */
 	unsigned long wake_queued;
 	struct llist_node wake_node;
@@ -77,6 +78,7 @@ extern u64 kmes_slots_swap_ns;
 int kmes_slots_init(u64 capacity);
 void kmes_slots_fini(void);
 int kmes_slots_replace(u64 capacity);
+int kmes_slots_wait(void);
 struct kmes_buffer *kmes_slot_get_buffer(unsigned int cpu);
 
 /* The buffer of this CPU; interrupts are off. */

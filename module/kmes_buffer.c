@@ -13,10 +13,13 @@
 /* A shortage is an error of ours and never wakes the OOM killer. */
 #define KMES_GFP (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/* Pages for the array of pages and the page tables of one buffer, rounded up. */
+/* Pages for one buffer's array of pages, page tables and marks, rounded up. */
 static unsigned long overhead_pages(unsigned long page_count)
 {
-	return 2 * (2 * page_count * sizeof(struct page *) / PAGE_SIZE + 2);
+	unsigned long marks = kmes_ring_mark_count((u64)page_count << PAGE_SHIFT);
+
+	return 2 * (2 * page_count * sizeof(struct page *) / PAGE_SIZE + 2) +
+	       PFN_UP(marks * sizeof(struct kmes_mark));
 }
 
 /*
@@ -87,6 +90,7 @@ static void free_pages_of(struct kmes_buffer *b)
 static void free_buffer(struct kmes_buffer *b)
 {
 	vunmap(b->w.data);
+	kvfree(b->w.marks);
 	free_pages_of(b);
 	/* Readers of counters may still be looking. */
 	kfree_rcu(b, rcu);
@@ -108,6 +112,10 @@ static int alloc_parts(struct kmes_buffer *b, unsigned int cpu, u64 capacity)
 		b->producer_page = NULL;
 		return err;
 	}
+	b->w.marks =
+		kvcalloc(kmes_ring_mark_count(capacity), sizeof(*b->w.marks), KMES_GFP);
+	if (!b->w.marks)
+		return -ENOMEM;
 	b->w.data = map_data(b);
 	return b->w.data ? 0 : -ENOMEM;
 }
@@ -131,8 +139,8 @@ struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generati
 		return ERR_PTR(err);
 	}
 	kmes_ring_init(&b->w, page_address(b->producer_page),
-		       page_address(b->consumer_page), b->w.data, capacity, cpu,
-		       generation);
+		       page_address(b->consumer_page), b->w.data, b->w.marks, capacity,
+		       cpu, generation);
 	return b;
 }
 

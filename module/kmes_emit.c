@@ -80,6 +80,27 @@ static u32 acceptable(const struct kmes_record *records, u32 count, u64 capacity
 }
 
 /*
+ * Makes this CPU ours: interrupts are off when this returns 0. A ring that is closed,
+ * as its replacement cannot keep up with the events, is waited for until it is
+ * replaced; that ends with -EINTR when the process is being killed.
+ */
+static int take_ring(struct kmes_buffer **b, unsigned long *flags)
+{
+	int err;
+
+	for (;;) {
+		local_irq_save(*flags);
+		*b = kmes_this_buffer();
+		if (!(*b)->closed)
+			return 0;
+		local_irq_restore(*flags);
+		err = kmes_slots_wait();
+		if (err)
+			return err;
+	}
+}
+
+/*
  * Writes what was staged; from here on the CPU is ours. `*written` tells how many of the
  * records the ring took: all, or -ENOSPC. STALE, and the ring's capacity in `*capacity`,
  * if the stage does not hold what a ring of that capacity would keep.
@@ -89,10 +110,10 @@ static int write_stage(const struct kmes_stage *st, const struct kmes_record *re
 {
 	struct kmes_buffer *b;
 	unsigned long flags;
-	int err = 0;
+	int err = take_ring(&b, &flags);
 
-	local_irq_save(flags);
-	b = kmes_this_buffer();
+	if (err)
+		return err;
 	if (st->wrapped && b->w.capacity != st->capacity) {
 		*capacity = b->w.capacity;
 		err = STALE;

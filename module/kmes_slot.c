@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kmes_slot.c - a slot for each possible CPU, and the replacement of all buffers. */
 #include <linux/cpu.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -9,12 +11,15 @@
 
 #include "kmes.h"
 
-/* So much may be left to the last step of a move: some tens of microseconds. */
+/* With no more than this left to copy, the switch is tried: some tens of microseconds. */
 #define KMES_SWAP_REST 65536u
-/* A writer that overtakes the move so often is not waited for any longer. */
-#define KMES_SWAP_SNAPSHOTS 4
-/* Chunks that may be copied, as a multiple of the old capacity. */
+/* Chunks that are copied before a try all the same, as a multiple of the old capacity. */
 #define KMES_SWAP_LAPS 4
+/* Tries to keep all that fits, beside a writer that is faster than the copying. */
+#define KMES_SWAP_TRIES 8
+
+/* Held while one slot's buffer is replaced. */
+static DEFINE_MUTEX(swap_lock);
 
 struct kmes_slot **kmes_slots;
 u64 kmes_slots_swap_ns;
@@ -42,47 +47,58 @@ struct kmes_buffer *kmes_slot_get_buffer(unsigned int cpu)
 struct kmes_swap {
 	struct kmes_slot *slot;
 	struct kmes_buffer *old, *new;
-	struct kmes_ring_writer snapshot;
 	struct kmes_move move;
+	u64 keep; /* bytes */
+	bool done;
+	void (*step)(struct kmes_swap *s);
 	u64 off_ns;
 };
 
-/* On the slot's CPU with interrupts off, or for an offline CPU. */
-static void swap_snapshot(void *arg)
+static void swap_begin(struct kmes_swap *s)
 {
-	struct kmes_swap *s = arg;
-
-	s->snapshot = s->old->w;
+	kmes_move_begin(&s->move, &s->old->w, s->new->w.capacity);
 }
 
 /*
- * The switch itself. From here on events go to the new ring; the old one's page tells its
- * consumers so after the new one can be attached to.
+ * The switch itself. From here on events go to the new ring; the old one's page shows it
+ * to consumers after the new one can be attached to. If events came faster than they were
+ * copied, the ring is closed to processes instead, which wait.
  */
-static void swap_switch(void *arg)
+static void swap_switch(struct kmes_swap *s)
+{
+	if (!kmes_move_finish(&s->move, &s->new->w, &s->old->w, s->keep)) {
+		s->old->closed = true;
+		return;
+	}
+	rcu_assign_pointer(s->slot->buffer, s->new);
+	if (kmes_ring_retire(&s->old->w, &s->new->w))
+		kmes_wake(s->old);
+	s->done = true;
+}
+
+/* On the slot's CPU with interrupts off, or for an offline CPU. */
+static void swap_step(void *arg)
 {
 	struct kmes_swap *s = arg;
 	u64 start = ktime_get_mono_fast_ns();
 
-	kmes_move_finish(&s->move, &s->new->w, &s->old->w);
-	rcu_assign_pointer(s->slot->buffer, s->new);
-	if (kmes_ring_retire(&s->old->w, &s->new->w))
-		kmes_wake(s->old);
-	s->off_ns = ktime_get_mono_fast_ns() - start;
+	s->step(s);
+	s->off_ns = max(s->off_ns, ktime_get_mono_fast_ns() - start);
 }
 
 /*
  * Runs `step` where no emission of this CPU can come between. The hotplug lock is held,
  * so an offline CPU stays so, and it emits nothing.
  */
-static void on_slot_cpu(struct kmes_swap *s, smp_call_func_t step)
+static void on_slot_cpu(struct kmes_swap *s, void (*step)(struct kmes_swap *))
 {
 	unsigned long flags;
 
-	if (!smp_call_function_single(s->slot->cpu, step, s, 1))
+	s->step = step;
+	if (!smp_call_function_single(s->slot->cpu, swap_step, s, 1))
 		return;
 	local_irq_save(flags);
-	step(s);
+	swap_step(s);
 	local_irq_restore(flags);
 }
 
@@ -91,25 +107,17 @@ static void on_slot_cpu(struct kmes_swap *s, smp_call_func_t step)
  */
 static void swap_copy(struct kmes_swap *s)
 {
-	const struct kmes_ring_view view = {
-		.producer = s->old->w.producer,
-		.data = s->old->w.data,
-		.capacity = s->old->w.capacity,
-	};
-	u64 chunks = KMES_SWAP_LAPS * (view.capacity / KMES_MOVE_CHUNK);
-	int snapshots = 0;
+	u64 chunks = KMES_SWAP_LAPS * (s->old->w.capacity / KMES_MOVE_CHUNK);
 
-	do {
-		on_slot_cpu(s, swap_snapshot);
-		kmes_move_begin(&s->move, &s->snapshot);
-		if (s->snapshot.write_pos - s->snapshot.tail_pos <= KMES_SWAP_REST)
-			return;
-		while (kmes_move_step(&s->move, &s->new->w, &view) > KMES_SWAP_REST &&
-		       --chunks)
-			cond_resched();
-	} while (!s->move.stepped && ++snapshots < KMES_SWAP_SNAPSHOTS);
+	while (kmes_move_step(&s->move, &s->new->w, &s->old->w) > KMES_SWAP_REST &&
+	       --chunks)
+		cond_resched();
 }
 
+/*
+ * Processes wait once the ring is closed, so it is kernel code alone that could outrun
+ * the copying again and again. Then less is kept: interrupts are not off for longer.
+ */
 static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
 {
 	struct kmes_swap s = {
@@ -117,15 +125,37 @@ static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
 		/* Only a replacement changes it, and those come one after the other. */
 		.old = rcu_dereference_protected(slot->buffer, 1),
 		.new = new,
+		.keep = new->w.capacity,
 	};
+	int tries = KMES_SWAP_TRIES;
 
+	mutex_lock(&swap_lock);
 	cpus_read_lock();
-	swap_copy(&s);
-	on_slot_cpu(&s, swap_switch);
+	on_slot_cpu(&s, swap_begin);
+	while (!s.done) {
+		swap_copy(&s);
+		if (!tries--)
+			s.keep = KMES_MOVE_REST;
+		on_slot_cpu(&s, swap_switch);
+	}
 	cpus_read_unlock();
+	mutex_unlock(&swap_lock);
 	if (s.off_ns > kmes_slots_swap_ns)
 		WRITE_ONCE(kmes_slots_swap_ns, s.off_ns);
 	kmes_buffer_put(s.old);
+}
+
+/*
+ * Waits for the replacement of a ring that was found closed; -EINTR for a process that is
+ * being killed. Afterwards the slot has a ring that is open.
+ */
+int kmes_slots_wait(void)
+{
+	int err = mutex_lock_killable(&swap_lock);
+
+	if (!err)
+		mutex_unlock(&swap_lock);
+	return err;
 }
 
 static void put_all(struct kmes_buffer **buffers)

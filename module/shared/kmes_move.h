@@ -2,25 +2,26 @@
 /*
  * kmes_move.h - moves a ring's events into its successor while the writer goes on.
  *
- * kmes_ring_migrate() needs the writer to stand still for the whole copy: tens of
- * milliseconds for a large ring. Here the bulk is copied in steps by somebody who reads
- * the old ring as a consumer does, and the writer stands still only for the last step,
+ * Copying a large ring takes tens of milliseconds, for which its writer cannot stand
+ * still. So the bulk is copied in steps beside it, by somebody who reads the old ring
+ * as a consumer does, and the writer stands still only at the beginning and at the end,
  * which copies what has come since:
  *
- *	kmes_move_begin   from a snapshot of the old writer
+ *	kmes_move_begin   writer standing still
  *	kmes_move_step    any number of times, writer running
- *	kmes_move_finish  writer standing still
+ *	kmes_move_finish  writer standing still; if it has been too fast, more steps
+ *
+ * While the writer stands still at most KMES_MOVE_REST bytes are copied and
+ * KMES_RING_WALK_MAX events walked over.
  *
  * An old position p becomes position p - base. Bytes that the writer overwrites while
  * they are copied do no harm: at the end only events at or above the tail count, and
- * those were never overwritten since they were published, hence copied whole. Numbers of
- * events are kept by index, the count of events ever emitted before a position, which at
- * the tail is the writer's overwritten_events.
+ * those were never overwritten since they were published, hence copied whole.
  *
- * What is kept is what kmes_ring_migrate() keeps: the longest suffix of whole events that
- * fits. It starts at position 0, unless events at `base` had to go meanwhile (overwritten
- * by a flood, or not fitting any more); then the tail starts that much later, except that
- * up to KMES_MOVE_SMALL bytes are copied anew to start at 0.
+ * What is kept is the longest suffix of whole events that fits. It starts at position 0,
+ * unless events at `base` had to go meanwhile (overwritten by a flood, or not fitting any
+ * more); then the tail starts that much later, except that up to KMES_MOVE_REST bytes are
+ * copied anew to start at 0.
  */
 #ifndef KMES_MOVE_H
 #define KMES_MOVE_H
@@ -29,55 +30,40 @@
 
 /* Copied at once; any part of a ring of the least capacity is contiguous. */
 #define KMES_MOVE_CHUNK 65536u
-/* With so few bytes there is no need for steps. */
-#define KMES_MOVE_SMALL 262144u
+/* The most that is copied while the writer stands still. */
+#define KMES_MOVE_REST 262144u
 
 struct kmes_move {
 	__u64 base;   /* the old position that becomes 0 */
-	__u64 pos;    /* the first event to be kept, an old position */
-	__u64 index;  /* events emitted before pos */
 	__u64 copied; /* the old bytes below are copied, as far as they matter */
-	bool stepped;
 };
 
-/* `snapshot` is a copy of the old ring's writer, consistent in itself. */
-static inline void kmes_move_begin(struct kmes_move *m,
-				   const struct kmes_ring_writer *snapshot)
+/* The oldest event to be kept in `capacity` bytes; the end if sizes are corrupt. */
+static inline struct kmes_mark kmes_move_first(const struct kmes_ring_writer *old,
+					       __u64 capacity, bool *sound)
 {
-	m->base = snapshot->tail_pos;
-	m->pos = snapshot->tail_pos;
-	m->copied = snapshot->tail_pos;
-	m->index = snapshot->counts.overwritten_events;
-	m->stepped = false;
+	struct kmes_mark first;
+
+	*sound = kmes_ring_find(old, capacity, &first);
+	return *sound ? first : kmes_ring_end(old);
 }
 
-/*
- * Walks pos forward over events that cannot be kept, beside a running writer. Returns
- * false when the writer has overtaken: a new snapshot is needed, or kmes_move_finish.
- */
-static inline bool kmes_move_walk(struct kmes_move *m, const struct kmes_ring_view *old,
-				  __u64 write_pos, __u64 capacity)
+/* Prepares to move the events of `old`, which stands still, into `capacity` bytes. */
+static inline void kmes_move_begin(struct kmes_move *m,
+				   const struct kmes_ring_writer *old, __u64 capacity)
 {
-	while (write_pos - m->pos > capacity) {
-		__u32 size = kmes_ring_size_at(old->data, old->capacity, m->pos);
+	bool sound;
 
-		/* Order B, pairs with A: the size was read before the tail passed it. */
-		kmes_fence_acquire();
-		if (kmes_load_acquire(&old->producer->tail_pos) > m->pos || !size ||
-		    size > write_pos - m->pos)
-			return false;
-		m->pos += size;
-		m->index++;
-	}
-	return true;
+	m->base = kmes_move_first(old, capacity, &sound).pos;
+	m->copied = m->base;
 }
 
 /*
  * Copies up to KMES_MOVE_CHUNK bytes into `w`, a fresh ring, and returns how many there
- * are still to copy; 0 also when the writer has overtaken the walk.
+ * are still to copy. Of `old` only what never changes is looked at, and its pages.
  */
 static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer *w,
-				   const struct kmes_ring_view *old)
+				   const struct kmes_ring_writer *old)
 {
 	/* Order D, pairs with C. */
 	__u64 write_pos = kmes_load_acquire(&old->producer->write_pos);
@@ -85,13 +71,6 @@ static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer 
 	__u64 from = kmes_load_acquire(&old->producer->tail_pos);
 	__u64 n;
 
-	if (!m->stepped) {
-		if (!kmes_move_walk(m, old, write_pos, w->capacity))
-			return 0;
-		m->base = m->pos;
-		m->copied = m->pos;
-		m->stepped = true;
-	}
 	if (from < m->copied)
 		from = m->copied;
 	if (write_pos > w->capacity && from < write_pos - w->capacity)
@@ -108,57 +87,74 @@ static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer 
 	return write_pos - m->copied;
 }
 
-/* The first event to be kept, now that the old ring stands still. */
-static inline void kmes_move_settle(struct kmes_move *m, struct kmes_ring_writer *w,
-				    const struct kmes_ring_writer *old)
+/* The marks of the events behind the first one; strides lie where they lay. */
+static inline void kmes_move_marks(struct kmes_ring_writer *w,
+				   const struct kmes_ring_writer *old, __u64 base,
+				   __u64 first)
 {
-	if (m->pos < old->tail_pos) {
-		m->pos = old->tail_pos;
-		m->index = old->counts.overwritten_events;
-	}
-	while (old->write_pos - m->pos > w->capacity) {
-		__u64 live = old->write_pos - m->pos;
-		__u32 size = kmes_ring_size_at(old->data, old->capacity, m->pos);
+	__u64 shift = base + old->mark_phase;
+	__u64 stride = (first + old->mark_phase) / KMES_MARK_STRIDE + 1;
+	__u64 end = (old->next_mark + old->mark_phase) / KMES_MARK_STRIDE;
 
-		if (!size || size > live) {
-			m->pos = old->write_pos;
-			m->index = old->counts.emitted_events;
-			w->counts.corrupt_resyncs++;
-			return;
-		}
-		m->pos += size;
-		m->index++;
+	w->mark_phase = shift % KMES_MARK_STRIDE;
+	w->next_mark = old->next_mark - base;
+	for (; stride < end; stride++) {
+		struct kmes_mark *mark =
+			kmes_ring_mark_of(w, stride - shift / KMES_MARK_STRIDE);
+
+		*mark = *kmes_ring_mark_of(old, stride);
+		mark->pos -= base;
 	}
 }
 
 /*
  * The last step: afterwards `w` goes on where `old` stopped. The writer of `old` stands
- * still and must not write any more; `w` cannot be attached to yet.
+ * still and must not write any more; `w` cannot be attached to yet. Not more than `keep`
+ * bytes are kept, at most the new capacity.
+ *
+ * Returns false, with nothing done, if more than KMES_MOVE_REST bytes would have to be
+ * copied; with a `keep` of no more than those it never does.
  */
-static inline void kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer *w,
-				    const struct kmes_ring_writer *old)
+static inline bool kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer *w,
+				    const struct kmes_ring_writer *old, __u64 keep)
 {
-	__u64 from;
+	bool sound;
+	const struct kmes_mark first = kmes_move_first(old, keep, &sound);
+	__u64 from = m->copied > first.pos ? m->copied : first.pos;
 
-	w->counts = old->counts;
-	kmes_move_settle(m, w, old);
-	if (!m->stepped ||
-	    (m->pos != m->base && old->write_pos - m->pos <= KMES_MOVE_SMALL)) {
-		m->base = m->pos;
-		m->copied = m->pos;
+	if (old->write_pos - from > KMES_MOVE_REST)
+		return false;
+	if (first.pos != m->base && old->write_pos - first.pos <= KMES_MOVE_REST) {
+		m->base = first.pos;
+		from = first.pos;
 	}
-	from = m->copied > m->pos ? m->copied : m->pos;
 	kmes_copy_shared(w->data + ((from - m->base) & (w->capacity - 1)),
 			 old->data + (from & (old->capacity - 1)), old->write_pos - from);
 
-	w->tail_pos = m->pos - m->base;
+	w->tail_pos = first.pos - m->base;
 	w->write_pos = old->write_pos - m->base;
 	w->sequence = old->sequence;
-	w->counts.overwritten_events = m->index;
-	w->live_events = old->counts.emitted_events - m->index;
+	w->counts = old->counts;
+	w->counts.overwritten_events = first.index;
+	w->counts.corrupt_resyncs += !sound;
+	if (w->tail_pos != w->write_pos)
+		kmes_move_marks(w, old, m->base, first.pos);
 	/* Nobody sees the new ring before it is handed out: J and C for its readers. */
 	kmes_store_release(&w->producer->tail_pos, w->tail_pos);
 	kmes_store_release(&w->producer->write_pos, w->write_pos);
+	return true;
+}
+
+/* All of it, for a writer that stands still however long it takes. */
+static inline void kmes_move_all(struct kmes_ring_writer *w,
+				 const struct kmes_ring_writer *old)
+{
+	struct kmes_move m;
+
+	kmes_move_begin(&m, old, w->capacity);
+	while (kmes_move_step(&m, w, old))
+		;
+	kmes_move_finish(&m, w, old, w->capacity);
 }
 
 #endif

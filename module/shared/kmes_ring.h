@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_ring.h - the ring itself over plain memory: the one writer, and copying out.
+ * kmes_ring.h - the ring itself over plain memory: its one writer.
  *
- * Compiled into kmes.ko, kmes-sim, the library, the tests and the benchmarks. It neither
- * allocates nor locks nor calls out. The caller of a writing function guarantees that
- * nobody else writes this ring meanwhile, not even an interrupt on the same CPU, takes
- * the stamps within that guarantee, and wakes the futex when told to.
+ * Compiled into kmes.ko, kmes-sim, the tests and the benchmarks. It neither allocates
+ * nor locks nor calls out. The caller of a writing function guarantees that nobody else
+ * writes this ring meanwhile, not even an interrupt on the same CPU, takes the stamps
+ * within that guarantee, and wakes the futex when told to.
+ *
+ * In the kernel that guarantee is disabled interrupts, so the work is bounded: a write
+ * copies what it was given, at most the ring's capacity, and steps over at most
+ * KMES_RING_WALK_MAX old events to make room for it. Where more of them have to go the
+ * writer does not walk: it keeps, in private memory, the position of an event every
+ * KMES_MARK_STRIDE bytes.
  */
 #ifndef KMES_RING_H
 #define KMES_RING_H
@@ -55,6 +61,16 @@ struct kmes_ring_counts {
 	__u64 wakes;
 };
 
+/* Bytes of the ring for each mark, and what can lie between one and the place sought. */
+#define KMES_MARK_STRIDE 16384u
+#define KMES_RING_WALK_MAX (KMES_MARK_STRIDE / (KMES_HEADER_SIZE + 1) + 1)
+
+/* Where an event starts. */
+struct kmes_mark {
+	__u64 pos;
+	__u64 index; /* events emitted before it; at the tail: overwritten_events */
+};
+
 /*
  * A ring as its writer holds it. The positions here are the true ones; the producer page
  * only tells them to others, and nothing that a consumer can write is ever read back,
@@ -67,35 +83,58 @@ struct kmes_ring_writer {
 	__u64 capacity;
 	__u64 write_pos;
 	__u64 tail_pos;
-	__u64 sequence;	   /* of the last event, 0: none yet */
-	__u64 live_events; /* in [tail_pos, write_pos) */
+	__u64 sequence;	 /* of the last event, 0: none yet */
+	__u64 next_mark; /* the event that is written at or behind it gets a mark */
+	struct kmes_mark *marks;
+	__u64 mark_phase; /* strides start where position + phase is a multiple */
 	__u64 generation;
 	struct kmes_ring_counts counts;
 	__u16 cpu_id;
 };
 
+/* How many marks a ring has. */
+static inline __u64 kmes_ring_mark_count(__u64 capacity)
+{
+	return capacity > KMES_MARK_STRIDE ? capacity / KMES_MARK_STRIDE : 1;
+}
+
+/* The mark of the stride with this number; it may be of an earlier lap. */
+static inline struct kmes_mark *kmes_ring_mark_of(const struct kmes_ring_writer *w,
+						  __u64 stride)
+{
+	return &w->marks[stride & (kmes_ring_mark_count(w->capacity) - 1)];
+}
+
+/* Events in [tail_pos, write_pos). */
+static inline __u64 kmes_ring_live(const struct kmes_ring_writer *w)
+{
+	return w->counts.emitted_events - w->counts.overwritten_events;
+}
+
 /* Reads the event_size at a position of the ring's own data. */
-static inline __u32 kmes_ring_size_at(const __u8 *data, __u64 capacity, __u64 pos)
+static inline __u32 kmes_ring_size_at(const struct kmes_ring_writer *w, __u64 pos)
 {
 	__u32 size;
 
-	kmes_copy_shared(&size, data + (pos & (capacity - 1)), sizeof(size));
+	kmes_copy_shared(&size, w->data + (pos & (w->capacity - 1)), sizeof(size));
 	return size;
 }
 
 /*
- * Makes `w` an empty ring over zeroed memory and fills in the producer page. `w` keeps
- * the pointers; the memory outlives it.
+ * Makes `w` an empty ring over zeroed memory and fills in the producer page. There are
+ * kmes_ring_mark_count() marks. `w` keeps the pointers; the memory outlives it.
  */
 static inline void kmes_ring_init(struct kmes_ring_writer *w,
 				  struct kmes_producer_page *producer,
 				  const struct kmes_consumer_page *consumer, void *data,
-				  __u64 capacity, __u16 cpu_id, __u64 generation)
+				  struct kmes_mark *marks, __u64 capacity, __u16 cpu_id,
+				  __u64 generation)
 {
 	memset(w, 0, sizeof(*w));
 	w->producer = producer;
 	w->consumer = consumer;
 	w->data = data;
+	w->marks = marks;
 	w->capacity = capacity;
 	w->generation = generation;
 	w->cpu_id = cpu_id;
@@ -119,40 +158,87 @@ static inline __u32 kmes_record_size(__u16 type_len, __u32 payload_len)
 	return size <= 0xFFFFFFFFu ? (__u32)size : 0;
 }
 
-/* Gives up every event in the ring: its sizes cannot be trusted any more. */
-static inline void kmes_ring_resync(struct kmes_ring_writer *w)
+/* Behind the newest event. */
+static inline struct kmes_mark kmes_ring_end(const struct kmes_ring_writer *w)
 {
-	w->counts.overwritten_events += w->live_events;
-	w->counts.corrupt_resyncs++;
-	w->live_events = 0;
-	w->tail_pos = w->write_pos;
+	const struct kmes_mark end = { w->write_pos, w->counts.emitted_events };
+
+	return end;
 }
 
 /*
- * Drops the oldest events until at most `limit` bytes are live. A size that no event of
- * ours has, or that does not agree with the number of live events, is corruption.
+ * Marks the event that is about to be written for the stride that it starts in, and for
+ * those before it, which a larger event covers: each mark is of the first event that
+ * starts in its stride or behind it. The event has its sequence.
  */
-static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
+static inline void kmes_ring_mark(struct kmes_ring_writer *w)
 {
-	while (w->write_pos - w->tail_pos > limit) {
-		__u64 live = w->write_pos - w->tail_pos;
-		__u32 size = kmes_ring_size_at(w->data, w->capacity, w->tail_pos);
+	const struct kmes_mark mark = {
+		.pos = w->write_pos,
+		.index = w->sequence - w->counts.dropped_events - 1,
+	};
+
+	do {
+		*kmes_ring_mark_of(w, (w->next_mark + w->mark_phase) / KMES_MARK_STRIDE) =
+			mark;
+		w->next_mark += KMES_MARK_STRIDE;
+	} while (w->next_mark <= w->write_pos);
+}
+
+/* The mark of the stride of `pos`, or the end if no event starts in it or behind it. */
+static inline struct kmes_mark kmes_ring_marked(const struct kmes_ring_writer *w,
+						__u64 pos)
+{
+	__u64 stride = (pos + w->mark_phase) / KMES_MARK_STRIDE;
+	const struct kmes_mark *mark = kmes_ring_mark_of(w, stride);
+
+	if (mark->pos < stride * KMES_MARK_STRIDE - w->mark_phase)
+		return kmes_ring_end(w);
+	return *mark;
+}
+
+/*
+ * Finds the oldest event from which on at most `limit` bytes are live. False for sizes
+ * that cannot be believed: one that no event of ours has, or that does not agree with
+ * the number of events.
+ */
+static inline bool kmes_ring_find(const struct kmes_ring_writer *w, __u64 limit,
+				  struct kmes_mark *at)
+{
+	at->pos = w->tail_pos;
+	at->index = w->counts.overwritten_events;
+	if (w->write_pos - at->pos > limit + KMES_MARK_STRIDE)
+		*at = kmes_ring_marked(w, w->write_pos - limit);
+	while (w->write_pos - at->pos > limit) {
+		__u64 live = w->write_pos - at->pos;
+		__u32 size = kmes_ring_size_at(w, at->pos);
 
 		if (size <= KMES_HEADER_SIZE || size > live ||
-		    (size == live) != (w->live_events == 1)) {
-			kmes_ring_resync(w);
-			return;
-		}
-		w->tail_pos += size;
-		w->live_events--;
-		w->counts.overwritten_events++;
+		    (size == live) != (at->index + 1 == w->counts.emitted_events))
+			return false;
+		at->pos += size;
+		at->index++;
 	}
+	return true;
+}
+
+/* Drops the oldest events until at most `limit` bytes are live; all, if corrupt. */
+static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
+{
+	struct kmes_mark at;
+
+	if (!kmes_ring_find(w, limit, &at)) {
+		at = kmes_ring_end(w);
+		w->counts.corrupt_resyncs++;
+	}
+	w->tail_pos = at.pos;
+	w->counts.overwritten_events = at.index;
 }
 
 /*
  * Tells consumers how far the old events are gone. Order A: the fence keeps the data
- * stores that follow behind the tail (pairs with B in kmes_ring_copy). The release is
- * J, for readers that start at the tail.
+ * stores that follow behind the tail (pairs with B, a reader's second look at it). The
+ * release is J, for readers that start at the tail.
  */
 static inline void kmes_ring_publish_tail(struct kmes_ring_writer *w)
 {
@@ -209,6 +295,8 @@ static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_r
 	struct kmes_event_header *h = (struct kmes_event_header *)at;
 #endif
 
+	if (w->write_pos >= w->next_mark)
+		kmes_ring_mark(w);
 	h->event_size = size;
 	h->header_size = KMES_HEADER_SIZE + r->type_len;
 	h->timestamp = stamp->timestamp;
@@ -259,7 +347,6 @@ static inline int kmes_ring_write(struct kmes_ring_writer *w, const struct kmes_
 	}
 	w->sequence++;
 	kmes_ring_put(w, r, stamp, size);
-	w->live_events++;
 	w->counts.emitted_events++;
 	w->counts.emitted_bytes += size;
 	*wake = kmes_ring_publish(w);
@@ -321,11 +408,14 @@ static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 		 * sizes found in the ring: past the old write_pos stand bytes of an
 		 * earlier lap.
 		 */
-		w->counts.overwritten_events += w->live_events + (count - kept);
-		w->live_events = 0;
+		w->counts.overwritten_events = w->counts.emitted_events + count - kept;
 		w->write_pos += total - kept_bytes;
 		w->sequence += count - kept;
 		w->tail_pos = w->write_pos;
+		/* No marks for what is not written. */
+		if (w->next_mark < w->tail_pos)
+			w->next_mark += (w->tail_pos - w->next_mark) &
+					~(__u64)(KMES_MARK_STRIDE - 1);
 		kmes_ring_publish_tail(w);
 	} else if (w->write_pos - w->tail_pos + total > w->capacity) {
 		kmes_ring_trim(w, w->capacity - total);
@@ -337,33 +427,10 @@ static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 		kmes_ring_put(w, &r[i], stamp,
 			      kmes_record_size(r[i].type_len, r[i].payload_len));
 	}
-	w->live_events += kept;
 	w->counts.emitted_events += count;
 	w->counts.emitted_bytes += total;
 	*wake = kmes_ring_publish(w);
 	return 0;
-}
-
-/*
- * Moves what fits from `old` into the fresh ring `w` (from kmes_ring_init, of any
- * capacity): the longest suffix of whole events, from position 0. Sequence and counts go
- * on. `old` is only read; its writer must not write any more.
- */
-static inline void kmes_ring_migrate(struct kmes_ring_writer *w,
-				     const struct kmes_ring_writer *old)
-{
-	struct kmes_ring_writer rest = *old;
-	__u64 live;
-
-	kmes_ring_trim(&rest, w->capacity);
-	live = rest.write_pos - rest.tail_pos;
-	kmes_copy_shared(w->data, old->data + (rest.tail_pos & (old->capacity - 1)),
-			 live);
-	w->write_pos = live;
-	w->sequence = rest.sequence;
-	w->live_events = rest.live_events;
-	w->counts = rest.counts;
-	kmes_store_release(&w->producer->write_pos, w->write_pos);
 }
 
 /*
@@ -380,90 +447,6 @@ static inline bool kmes_ring_retire(struct kmes_ring_writer *old,
 	wake = kmes_ring_check_wake(old);
 	w->counts.wakes += wake;
 	return wake;
-}
-
-/* A ring as a reader sees it. */
-struct kmes_ring_view {
-	const struct kmes_producer_page *producer;
-	const __u8 *data;
-	__u64 capacity;
-};
-
-/* What kmes_ring_copy found. */
-struct kmes_ring_span {
-	__u64 pos;	 /* where the copied bytes start; moves forward when lapped */
-	__u64 write_pos; /* the one that bounded the copy */
-	__u64 tail_pos;	 /* as seen last; may be ahead of write_pos for a while */
-	__u32 skip;	 /* the copy's first byte of value stands at buf + skip */
-	__u32 len;	 /* valid bytes from there; 0: empty for now */
-	bool lapped;	 /* pos had to move */
-};
-
-/*
- * Copies up to `size` bytes of [pos, write_pos) into `buf` and throws away what the
- * writer overtook meanwhile, so that what is left is whole and private (2.4.1). Starts
- * at an event, may end within one. Never blocks; tries again while it is lapped, which
- * a reader slower than the writer over `tries` rounds ends with len 0 and pos at the
- * tail. Positions that no sound writer publishes (more than capacity between tail and
- * write_pos) give -EINVAL.
- */
-static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void *buf,
-				 __u32 size, struct kmes_ring_span *span)
-{
-	int tries = 8;
-
-	span->lapped = false;
-	span->skip = 0;
-	span->len = 0;
-	do {
-		/* Order D, pairs with C. */
-		__u64 write_pos = kmes_load_acquire(&v->producer->write_pos);
-		/* Order K, pairs with J. */
-		__u64 tail_pos = kmes_load_acquire(&v->producer->tail_pos);
-		__u64 n;
-
-		if (pos < tail_pos && pos < write_pos) {
-			pos = tail_pos;
-			span->lapped = true;
-			write_pos = kmes_load_acquire(&v->producer->write_pos);
-		}
-		span->pos = pos;
-		span->write_pos = write_pos;
-		span->tail_pos = tail_pos;
-		if (write_pos <= pos)
-			return 0;
-		n = write_pos - pos;
-		if (n > v->capacity) {
-			/* The writer may have gone on between the two loads. */
-			tail_pos = kmes_load_acquire(&v->producer->tail_pos);
-			if (tail_pos <= pos)
-				return -EINVAL;
-			continue;
-		}
-		if (n > size)
-			n = size;
-		kmes_copy_shared(buf, v->data + (pos & (v->capacity - 1)), n);
-		/*
-		 * Order B, pairs with A: the copy is done before the tail is looked at.
-		 */
-		kmes_fence_acquire();
-		tail_pos = kmes_load_acquire(&v->producer->tail_pos);
-		span->tail_pos = tail_pos;
-		if (tail_pos <= pos) {
-			span->len = (__u32)n;
-			return 0;
-		}
-		span->lapped = true;
-		if (tail_pos - pos < n) {
-			span->skip = (__u32)(tail_pos - pos);
-			span->len = (__u32)n - span->skip;
-			span->pos = tail_pos;
-			return 0;
-		}
-		pos = tail_pos;
-		span->pos = pos;
-	} while (--tries);
-	return 0;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kmes_move.h"
 #include "sim.h"
 
 static void ring_free(struct sim_ring *ring)
@@ -19,6 +20,7 @@ static void ring_free(struct sim_ring *ring)
 
 	if (ring->base)
 		munmap(ring->base, ring->length);
+	free(ring->writer.marks);
 	for (i = 0; i < SIM_FDS; i++)
 		if (ring->fds[i] >= 0)
 			close(ring->fds[i]);
@@ -95,6 +97,7 @@ static int ring_seal(struct sim_ring *ring)
 static int ring_create(struct sim_ring *ring, uint16_t cpu, uint64_t capacity,
 		       uint64_t generation)
 {
+	struct kmes_mark *marks;
 	uint8_t *base;
 	int r;
 
@@ -107,13 +110,17 @@ static int ring_create(struct sim_ring *ring, uint16_t cpu, uint64_t capacity,
 		r = ring_map(ring, capacity);
 	if (r == 0)
 		r = ring_seal(ring);
+	marks = calloc(kmes_ring_mark_count(capacity), sizeof(*marks));
+	if (r == 0 && !marks)
+		r = -ENOMEM;
 	if (r < 0) {
+		free(marks);
 		ring_free(ring);
 		return r;
 	}
 	base = ring->base;
 	kmes_ring_init(&ring->writer, (void *)base, (void *)(base + KMES_CONSUMER_OFFSET),
-		       base + KMES_DATA_OFFSET, capacity, cpu, generation);
+		       base + KMES_DATA_OFFSET, marks, capacity, cpu, generation);
 	return 0;
 }
 
@@ -263,7 +270,7 @@ int sim_slots_replace(struct sim_slots *slots, uint64_t capacity)
 	sim_slots_wake(slots);
 	for (i = 0; i < slots->count; i++)
 		if (old[i].base)
-			kmes_ring_migrate(&rings[i].writer, &old[i].writer);
+			kmes_move_all(&rings[i].writer, &old[i].writer);
 	/* From here on an attach gets the new rings; only then the old ones say so. */
 	slots->rings = rings;
 	slots->capacity = capacity;

@@ -149,6 +149,49 @@ static void bench_writing(const char *name, uint64_t (*clock)(void))
 	       median(&times[1]) / median(&times[0]), best(&times[2]));
 }
 
+/* ---- one write, for which the module has interrupts off ---- */
+
+#define LARGE_MAX (4u << 20)
+#define SECTIONS 15
+
+/* One call over a ring that is full of the smallest events. */
+static void bench_section(uint64_t capacity, uint32_t size, uint32_t count)
+{
+	struct testring *ring = testring_new(capacity, 0, 1);
+	struct kmes_record small = { "s", NULL, 0, 1 }, records[256];
+	struct kmes_stamp stamp = { .origin_class = 0 };
+	struct times t = { .count = 0 };
+	uint8_t *payload = calloc(1, LARGE_MAX);
+	bool wake;
+
+	for (uint32_t i = 0; i < count; i++)
+		records[i] = (struct kmes_record){ "l", payload, size - 78, 1 };
+	for (int round = 0; payload && round < SECTIONS; round++) {
+		uint64_t begun;
+
+		for (uint64_t n = 0; n < capacity / 78 + 1; n++)
+			kmes_ring_write(&ring->w, &small, &stamp, &wake);
+		begun = test_now_ns();
+		kmes_ring_write_batch(&ring->w, records, count, &stamp, &wake);
+		add_time(&t, begun, 1);
+	}
+	printf("one write, ring of %llu KiB: %u of %u bytes: %.0f us (median %.0f)\n",
+	       (unsigned long long)capacity >> 10, count, size, best(&t) / 1e3,
+	       median(&t) / 1e3);
+	free(payload);
+	testring_free(ring);
+}
+
+static void bench_sections(void)
+{
+	/* Of the default sizes, then of the largest that can be set. */
+	bench_section(4u << 20, 65536, 1);
+	bench_section(4u << 20, 16384, 256);
+	bench_section(256u << 20, 65536, 1);
+	bench_section(256u << 20, LARGE_MAX, 1);
+	bench_section(256u << 20, LARGE_MAX, 64);
+}
+
 /* ---- reading ---- */
 
 static volatile uint64_t sink;
@@ -310,6 +353,7 @@ int main(void)
 {
 	bench_writing("time stamp counter", ticks);
 	bench_writing("CLOCK_REALTIME", test_real_ns);
+	bench_sections();
 	bench_copying();
 	bench_reading(KMES_ORDER_CPU, 1, "one ring");
 	bench_reading(KMES_ORDER_TIME, 1, "one ring by time");

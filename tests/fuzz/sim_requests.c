@@ -209,7 +209,7 @@ static bool counters_add_up(void)
 
 		if (w->sequence != w->counts.emitted_events + w->counts.dropped_events ||
 		    w->counts.emitted_events !=
-			    w->live_events + w->counts.overwritten_events ||
+			    kmes_ring_live(w) + w->counts.overwritten_events ||
 		    w->counts.corrupt_resyncs || w->write_pos - w->tail_pos > w->capacity)
 			return false;
 	}
@@ -236,7 +236,7 @@ static bool ring_is_sound(const struct kmes_ring_writer *w)
 			return false;
 		last = h.sequence;
 	}
-	return pos == w->write_pos && live == w->live_events && last <= w->sequence;
+	return pos == w->write_pos && live == kmes_ring_live(w) && last <= w->sequence;
 }
 
 static bool rings_are_sound(void)

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kmes_move.h"
+
 #define DIE_UNLESS(ok)                                                                   \
 	do {                                                                             \
 		if (!(ok)) {                                                             \
@@ -38,6 +40,7 @@ static void *map_twice(int fd, uint64_t capacity)
 struct testring *testring_new(uint64_t capacity, uint16_t cpu, uint64_t generation)
 {
 	struct testring *ring = calloc(1, sizeof(*ring));
+	struct kmes_mark *marks;
 
 	DIE_UNLESS(ring);
 	ring->fd = memfd_create("testring", MFD_CLOEXEC);
@@ -48,8 +51,10 @@ struct testring *testring_new(uint64_t capacity, uint16_t cpu, uint64_t generati
 	ring->producer = ring->base;
 	ring->consumer = (void *)((uint8_t *)ring->base + KMES_CONSUMER_OFFSET);
 	ring->data = (uint8_t *)ring->base + KMES_DATA_OFFSET;
-	kmes_ring_init(&ring->w, ring->producer, ring->consumer, ring->data, capacity,
-		       cpu, generation);
+	marks = calloc(kmes_ring_mark_count(capacity), sizeof(*marks));
+	DIE_UNLESS(marks);
+	kmes_ring_init(&ring->w, ring->producer, ring->consumer, ring->data, marks,
+		       capacity, cpu, generation);
 	return ring;
 }
 
@@ -59,6 +64,7 @@ void testring_free(struct testring *ring)
 		return;
 	munmap(ring->base, ring->length);
 	close(ring->fd);
+	free(ring->w.marks);
 	free(ring);
 }
 
@@ -66,7 +72,10 @@ void testring_start_at(struct testring *ring, uint64_t pos, uint64_t sequence)
 {
 	ring->w.write_pos = pos;
 	ring->w.tail_pos = pos;
+	ring->w.next_mark = pos & ~(uint64_t)(KMES_MARK_STRIDE - 1);
 	ring->w.sequence = sequence;
+	ring->w.counts.overwritten_events = ring->w.counts.emitted_events;
+	ring->w.counts.dropped_events = sequence - ring->w.counts.emitted_events;
 	testring_set_positions(ring, pos, pos);
 }
 
@@ -149,7 +158,7 @@ void testring_put(struct testring *ring, const void *bytes, uint32_t len)
 	DIE_UNLESS(w->write_pos - w->tail_pos + len <= w->capacity);
 	kmes_copy_shared(w->data + (w->write_pos & (w->capacity - 1)), bytes, len);
 	w->write_pos += len;
-	w->live_events++;
+	w->counts.emitted_events++;
 	if (kmes_ring_publish(w))
 		testring_wake(ring);
 }
@@ -159,7 +168,7 @@ struct testring *testring_successor(const struct testring *old, uint64_t capacit
 	struct testring *ring =
 		testring_new(capacity, old->w.cpu_id, old->w.generation + 1);
 
-	kmes_ring_migrate(&ring->w, &old->w);
+	kmes_move_all(&ring->w, &old->w);
 	return ring;
 }
 

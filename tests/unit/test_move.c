@@ -1,7 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* A ring's events moving into its successor while the writer goes on. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kmes_order.h"
+
+/* What is done while the writer stands still: sizes looked at, bytes copied. */
+static struct {
+	uint64_t walked, copied;
+} work;
+
+static void counted_copy(void *dst, const void *src, size_t n)
+{
+	if (n == 4)
+		work.walked++;
+	else
+		work.copied += n;
+	memcpy(dst, src, n);
+}
+
+#define kmes_copy_shared counted_copy
 
 #include "kmes_move.h"
 #include "testring.h"
@@ -10,25 +29,70 @@
 #define SMALL 65536u
 #define LARGE 1048576u
 
-/* What a move must have come to: all that a migration at the same moment comes to. */
-static void assert_moved(const struct testring *old, const struct testring *next)
+/* By plain walking: where the longest suffix of whole events in `limit` bytes starts. */
+static uint64_t suffix_start(const struct testring *ring, uint64_t limit,
+			     uint64_t *events)
 {
-	struct testring *other = testring_successor(old, next->w.capacity);
-	struct testring_walk walk = testring_walk(next), wanted = testring_walk(other);
-	const struct kmes_ring_counts *c = &next->w.counts;
+	uint64_t pos = ring->w.tail_pos;
+
+	*events = 0;
+	for (uint64_t at = pos; at < ring->w.write_pos;) {
+		uint32_t size;
+
+		memcpy(&size, ring->data + at % ring->w.capacity, 4);
+		at += size;
+		++*events;
+		if (ring->w.write_pos - pos > limit) {
+			pos = at;
+			*events = 0;
+		}
+	}
+	return pos;
+}
+
+static void assert_counts_add_up(const struct testring *ring, uint64_t events)
+{
+	const struct kmes_ring_counts *c = &ring->w.counts;
+	struct testring_walk walk = testring_walk(ring);
 
 	assert_true(walk.is_sound);
 	assert_true(walk.is_filled);
-	assert_int_equal(walk.events, wanted.events);
-	assert_int_equal(walk.first_seq, wanted.first_seq);
-	assert_int_equal(walk.last_seq, wanted.last_seq);
-	assert_int_equal(next->w.live_events, walk.events);
+	assert_int_equal(walk.events, events);
+	assert_int_equal(c->emitted_events, events + c->overwritten_events);
+	assert_int_equal(ring->w.sequence, c->emitted_events + c->dropped_events);
+	assert_int_equal(ring->producer->write_pos, ring->w.write_pos);
+	assert_int_equal(ring->producer->tail_pos, ring->w.tail_pos);
+}
+
+/* What a move must have come to: the newest events that fit, and nothing else. */
+static void assert_moved(const struct testring *old, const struct testring *next)
+{
+	uint64_t events, start = suffix_start(old, next->w.capacity, &events);
+	uint64_t live = old->w.write_pos - start;
+
+	assert_int_equal(next->w.write_pos - next->w.tail_pos, live);
 	assert_int_equal(next->w.sequence, old->w.sequence);
-	assert_int_equal(c->emitted_events, walk.events + c->overwritten_events);
-	assert_memory_equal(c, &other->w.counts, sizeof(*c));
-	assert_int_equal(next->producer->write_pos, next->w.write_pos);
-	assert_int_equal(next->producer->tail_pos, next->w.tail_pos);
-	testring_free(other);
+	assert_counts_add_up(next, events);
+	for (uint64_t i = 0; i < live; i++)
+		assert_int_equal(next->data[(next->w.tail_pos + i) % next->w.capacity],
+				 old->data[(start + i) % old->w.capacity]);
+}
+
+/* The ring goes on as if it had always been this one: each event takes just its room. */
+static void assert_goes_on(struct testring *ring)
+{
+	const uint32_t half = (uint32_t)ring->w.capacity / 2;
+	static const uint32_t parts[] = { 300, 3, 1, 400, 2, 2, 5, 90, 1, 1 };
+
+	for (unsigned int i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		uint32_t size = half / parts[i];
+		uint64_t events;
+		uint64_t start = suffix_start(ring, ring->w.capacity - size, &events);
+
+		testring_emit_size(ring, size);
+		assert_int_equal(ring->w.tail_pos, start);
+		assert_counts_add_up(ring, events + 1);
+	}
 }
 
 static struct testring *fresh(uint64_t capacity)
@@ -36,13 +100,35 @@ static struct testring *fresh(uint64_t capacity)
 	return testring_new(capacity, 0, 2);
 }
 
-static void finish(struct kmes_move *m, struct testring *old, struct testring *next)
+/* Few steps are enough, and not much is done. Returns whether it came to an end. */
+static bool finish(struct kmes_move *m, struct testring *old, struct testring *next)
 {
-	kmes_move_finish(m, &next->w, &old->w);
+	bool done;
+
+	work.walked = work.copied = 0;
+	done = kmes_move_finish(m, &next->w, &old->w, next->w.capacity);
+	assert_between(work.walked, 0, 211);
+	assert_between(work.copied, 0, 262144);
+	if (!done)
+		return false;
 	assert_moved(old, next);
-	/* And it goes on from there. */
-	assert_int_equal(testring_emit_size(next, 200), old->w.sequence + 1);
-	assert_true(testring_walk(next).is_sound);
+	assert_goes_on(next);
+	return true;
+}
+
+static void begin(struct kmes_move *m, struct testring *old, struct testring *next)
+{
+	work.walked = work.copied = 0;
+	kmes_move_begin(m, &old->w, next->w.capacity);
+	assert_between(work.walked, 0, 211);
+	assert_int_equal(work.copied, 0);
+}
+
+static void step_to_the_end(struct kmes_move *m, struct testring *old,
+			    struct testring *next)
+{
+	while (kmes_move_step(m, &next->w, &old->w))
+		;
 }
 
 static void fill(struct testring *ring, unsigned int events)
@@ -59,31 +145,69 @@ static void move_of_a_quiet_ring_starts_at_0(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(to[i]);
-		struct kmes_ring_view view = testring_view(old);
 		struct kmes_move m;
 
 		fill(old, 5000);
-		kmes_move_begin(&m, &old->w);
-		while (kmes_move_step(&m, &next->w, &view))
-			;
+		begin(&m, old, next);
+		step_to_the_end(&m, old, next);
 		assert_int_equal(m.copied, old->w.write_pos);
-		kmes_move_finish(&m, &next->w, &old->w);
+		work.copied = 0;
+		assert_true(kmes_move_finish(&m, &next->w, &old->w, to[i]));
+		assert_int_equal(work.copied, 0);
 		assert_int_equal(next->w.tail_pos, 0);
 		assert_moved(old, next);
+		assert_goes_on(next);
 		testring_free(old);
 		testring_free(next);
 	}
 }
 
-static void move_without_steps_copies_all_at_the_end(void **state)
+static void move_without_steps_copies_a_little_at_the_end(void **state)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
 	struct kmes_move m;
 
 	(void)state;
-	kmes_move_begin(&m, &old->w);
+	begin(&m, old, next);
 	fill(old, 5000);
-	finish(&m, old, next);
+	assert_true(finish(&m, old, next));
+	testring_free(old);
+	testring_free(next);
+}
+
+/* The caller has the writer wait, or keeps less: it is never all copied in one go. */
+static void move_that_is_left_behind_asks_for_more_steps(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(LARGE);
+	uint64_t events, start;
+	struct kmes_move m;
+
+	(void)state;
+	fill(old, 1000);
+	begin(&m, old, next);
+	fill(old, 5000);
+	assert_false(finish(&m, old, next));
+	assert_int_equal(next->w.write_pos, 0);
+	assert_int_equal(next->w.sequence, 0);
+	assert_int_equal(next->w.counts.emitted_events, 0);
+	step_to_the_end(&m, old, next);
+	assert_true(finish(&m, old, next));
+	testring_free(next);
+
+	next = fresh(LARGE);
+	begin(&m, old, next);
+	fill(old, 5000);
+	assert_false(finish(&m, old, next));
+	work.walked = work.copied = 0;
+	start = suffix_start(old, KMES_MOVE_REST, &events);
+	assert_true(kmes_move_finish(&m, &next->w, &old->w, KMES_MOVE_REST));
+	assert_between(work.walked, 0, 211);
+	assert_between(work.copied, 0, 262144);
+	assert_int_equal(next->w.tail_pos, 0);
+	assert_int_equal(next->w.write_pos, old->w.write_pos - start);
+	assert_int_equal(next->w.sequence, old->w.sequence);
+	assert_counts_add_up(next, events);
+	assert_goes_on(next);
 	testring_free(old);
 	testring_free(next);
 }
@@ -91,14 +215,13 @@ static void move_without_steps_copies_all_at_the_end(void **state)
 static void move_of_an_empty_ring_keeps_its_sequence(void **state)
 {
 	struct testring *old = testring_new(SMALL, 0, 1), *next = fresh(LARGE);
-	struct kmes_ring_view view = testring_view(old);
 	struct kmes_move m;
 
 	(void)state;
 	kmes_ring_drop(&old->w);
-	kmes_move_begin(&m, &old->w);
-	assert_int_equal(kmes_move_step(&m, &next->w, &view), 0);
-	kmes_move_finish(&m, &next->w, &old->w);
+	begin(&m, old, next);
+	assert_int_equal(kmes_move_step(&m, &next->w, &old->w), 0);
+	assert_true(kmes_move_finish(&m, &next->w, &old->w, LARGE));
 	assert_int_equal(next->w.sequence, 1);
 	assert_int_equal(next->w.write_pos, 0);
 	assert_int_equal(testring_emit_size(next, 100), 2);
@@ -110,16 +233,14 @@ static void move_of_an_empty_ring_keeps_its_sequence(void **state)
 static void move_out_of_a_corrupt_ring_gives_up_its_events(void **state)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
-	struct kmes_ring_view view = testring_view(old);
 	struct kmes_move m;
 
 	(void)state;
 	fill(old, 500);
 	memset(old->data, 0, LARGE);
-	kmes_move_begin(&m, &old->w);
-	assert_int_equal(kmes_move_step(&m, &next->w, &view), 0);
-	kmes_move_finish(&m, &next->w, &old->w);
-	assert_int_equal(next->w.live_events, 0);
+	begin(&m, old, next);
+	assert_int_equal(kmes_move_step(&m, &next->w, &old->w), 0);
+	assert_true(kmes_move_finish(&m, &next->w, &old->w, SMALL));
 	assert_int_equal(next->w.tail_pos, next->w.write_pos);
 	assert_int_equal(next->w.counts.corrupt_resyncs, 1);
 	assert_int_equal(next->w.counts.overwritten_events, 500);
@@ -129,41 +250,78 @@ static void move_out_of_a_corrupt_ring_gives_up_its_events(void **state)
 }
 
 /* Any mixture of steps and events, up to a writer that laps the whole ring. [R9] [R10] */
-static void move_beside_a_writer_keeps_what_a_migration_keeps(void **state)
+static void move_beside_a_writer_keeps_the_newest_that_fit(void **state)
 {
 	static const uint32_t sizes[] = { SMALL, LARGE / 4, LARGE };
-	unsigned int seed = 1;
+	unsigned int seed = 1, ends = 0, repeats = 0;
 
 	(void)state;
 	for (int round = 0; round < 400; round++) {
 		struct testring *old = testring_new(sizes[rand_r(&seed) % 3], 0, 1);
 		struct testring *next = fresh(sizes[rand_r(&seed) % 3]);
-		struct kmes_ring_view view = testring_view(old);
 		unsigned int steps = (unsigned int)rand_r(&seed) % 30;
-		unsigned int pace = (unsigned int)rand_r(&seed) % 400;
+		unsigned int pace = (unsigned int)rand_r(&seed) % 1500;
 		struct kmes_move m;
 
 		fill(old, (unsigned int)rand_r(&seed) % 4000);
-		kmes_move_begin(&m, &old->w);
+		begin(&m, old, next);
 		while (steps--) {
-			kmes_move_step(&m, &next->w, &view);
+			kmes_move_step(&m, &next->w, &old->w);
 			if (pace)
 				fill(old, (unsigned int)rand_r(&seed) % pace);
 		}
-		finish(&m, old, next);
+		if (finish(&m, old, next)) {
+			ends++;
+		} else {
+			repeats++;
+			step_to_the_end(&m, old, next);
+			assert_true(finish(&m, old, next));
+		}
 		testring_free(old);
 		testring_free(next);
 	}
+	assert_true(ends > 100);
+	assert_true(repeats > 20);
+}
+
+/* A swap, or a chain of them, out of a full ring of the smallest events. */
+static void move_after_move_looks_at_few_events(void **state)
+{
+	static const uint32_t sizes[] = { LARGE, SMALL, LARGE / 2, 4 * LARGE, LARGE / 8 };
+	struct testring *old = fresh(4 * LARGE), *next;
+	struct kmes_move m;
+
+	(void)state;
+	for (unsigned int i = 0; i < 60000; i++)
+		testring_emit_size(old, 78 + i % 2);
+	for (unsigned int i = 0; i < 5; i++) {
+		next = fresh(sizes[i]);
+		begin(&m, old, next);
+		step_to_the_end(&m, old, next);
+		work.walked = work.copied = 0;
+		assert_true(kmes_move_finish(&m, &next->w, &old->w, sizes[i]));
+		assert_between(work.walked, 0, 211);
+		assert_int_equal(work.copied, 0);
+		assert_moved(old, next);
+		testring_free(old);
+		old = next;
+		for (unsigned int n = 0; n < 3000; n++)
+			testring_emit_size(old, 78 + n % 5);
+	}
+	assert_goes_on(old);
+	testring_free(old);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(move_of_a_quiet_ring_starts_at_0),
-		cmocka_unit_test(move_without_steps_copies_all_at_the_end),
+		cmocka_unit_test(move_without_steps_copies_a_little_at_the_end),
+		cmocka_unit_test(move_that_is_left_behind_asks_for_more_steps),
 		cmocka_unit_test(move_of_an_empty_ring_keeps_its_sequence),
 		cmocka_unit_test(move_out_of_a_corrupt_ring_gives_up_its_events),
-		cmocka_unit_test(move_beside_a_writer_keeps_what_a_migration_keeps),
+		cmocka_unit_test(move_beside_a_writer_keeps_the_newest_that_fit),
+		cmocka_unit_test(move_after_move_looks_at_few_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ static struct kmes_producer_page page;
 static struct kmes_consumer_page flags;
 static uint8_t data[2 * CAPACITY];
 static uint8_t private_bytes[CAPACITY];
+static struct kmes_mark marks[CAPACITY / KMES_MARK_STRIDE];
 static struct kmes_ring_writer writer;
 
 static void name_pages(void)
@@ -32,7 +33,7 @@ static int setup(void **state)
 	order_reset();
 	memset(&page, 0, sizeof(page));
 	memset(&flags, 0, sizeof(flags));
-	kmes_ring_init(&writer, &page, &flags, data, CAPACITY, 0, 1);
+	kmes_ring_init(&writer, &page, &flags, data, marks, CAPACITY, 0, 1);
 	name_pages();
 	return 0;
 }

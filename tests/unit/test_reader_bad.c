@@ -459,7 +459,8 @@ static void bad_looking_batch_in_the_middle_is_waited_for(void **state)
 	/* Five events behind a gap of 200000 bytes, whose sequences are spent. */
 	write_pos = ring->w.write_pos;
 	ring->w.tail_pos = ring->w.write_pos = write_pos + 200000;
-	ring->w.live_events = 0;
+	ring->w.counts.overwritten_events = ring->w.counts.emitted_events;
+	ring->w.counts.dropped_events += 2000;
 	ring->w.sequence += 2000;
 	testring_set_positions(ring, write_pos, ring->w.tail_pos);
 	memset(ring->data, 0, 1000);

@@ -25,7 +25,7 @@ static void copy_in_pieces(void *dst, const void *src, size_t n)
 #define kmes_load_acquire(p) (on_access(), __atomic_load_n((p), __ATOMIC_ACQUIRE))
 #define kmes_copy_shared(dst, src, n) copy_in_pieces((dst), (src), (n))
 
-#include "kmes_ring.h"
+#include "kmes_view.h"
 #include "testring.h"
 #include "unit.h"
 

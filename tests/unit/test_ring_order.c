@@ -32,6 +32,7 @@ static void sim_copy(void *dst, const void *src, size_t n);
 #define kmes_copy_shared(dst, src, n) sim_copy((dst), (src), (n))
 
 #include "kmes_ring.h"
+#include "kmes_view.h"
 #include "unit.h"
 
 #define CAPACITY 512u
@@ -67,6 +68,7 @@ static struct late_load late[64];
 static uint32_t late_count;
 
 static uint16_t stream[STREAM]; /* as it should be read; 0x100: never written */
+static struct kmes_mark marks[1];
 static struct kmes_ring_writer w;
 static uint64_t random_state;
 static bool writer_runs;
@@ -302,7 +304,7 @@ static void start(uint64_t seed)
 	memset(memory, 0, sizeof(memory));
 	pending_count = 0;
 	kmes_ring_init(&w, (void *)writer_side, (const void *)(writer_side + 4096),
-		       writer_side + KMES_DATA_OFFSET, CAPACITY, 1, 1);
+		       writer_side + KMES_DATA_OFFSET, marks, CAPACITY, 1, 1);
 	memcpy(memory, writer_side, KMES_DATA_OFFSET);
 	pending_count = 0;
 	visible_count = 0;

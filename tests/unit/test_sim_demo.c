@@ -64,7 +64,7 @@ static void sim_demo_events_are_well_formed(void **state)
 	for (i = 0; i < 10000; i++)
 		sim->demo.ready(sim, &sim->demo);
 	for (i = 0; i < 2; i++) {
-		assert_true(sim->slots.rings[i].writer.live_events > 5000);
+		assert_true(kmes_ring_live(&sim->slots.rings[i].writer) > 5000);
 		assert_int_equal(sim->slots.rings[i].writer.counts.dropped_events, 0);
 		assert_int_equal(sim->slots.rings[i].writer.counts.overwritten_events, 0);
 		assert_well_formed(&sim->slots.rings[i].writer);

@@ -204,7 +204,7 @@ static struct kmes_event_header newest(void)
 	memset(&h, 0, sizeof(h));
 	for (cpu = 0; cpu < 2; cpu++) {
 		w = &sim->slots.rings[cpu].writer;
-		if (w->live_events)
+		if (kmes_ring_live(w))
 			memcpy(&h, w->data, sizeof(h));
 	}
 	return h;
@@ -329,7 +329,7 @@ static void sim_requests_emit_takes_a_sealed_file(void **state)
 	serve();
 	assert_false(is_cut_off());
 	assert_int_equal(receive(fds).count, 1);
-	assert_int_equal(sim->slots.rings[0].writer.live_events, 1);
+	assert_int_equal(kmes_ring_live(&sim->slots.rings[0].writer), 1);
 	close(file);
 }
 

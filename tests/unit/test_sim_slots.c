@@ -175,7 +175,7 @@ static void sim_slots_replace_keeps_events_and_counts(void **state)
 	assert_int_equal(slots.rings[0].writer.generation, 2);
 	assert_null(slots.rings[2].base);
 	assert_int_equal(slots.rings[3].writer.capacity, 2 * CAPACITY);
-	assert_int_equal(slots.rings[3].writer.live_events, 100);
+	assert_int_equal(kmes_ring_live(&slots.rings[3].writer), 100);
 	assert_int_equal(slots.rings[3].writer.sequence, 100);
 	emit(3, 100);
 	assert_int_equal(slots.rings[3].writer.sequence, 101);

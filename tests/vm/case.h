@@ -32,6 +32,7 @@
 #include "kmes_abi.h"
 #include "kmes_msgpack.h"
 #include "kmes_ring.h"
+#include "kmes_view.h"
 
 struct vm_case {
 	const char *name;

@@ -35,6 +35,10 @@
 	resize_cases under-emission
 }
 
+@test "replaced under a flood of batches as large as the ring [R10]" {
+	resize_cases under-flood
+}
+
 @test "what is kept is the longest suffix, from 0; growing keeps all [R9 R10]" {
 	resize_cases kept
 }

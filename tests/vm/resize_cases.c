@@ -99,6 +99,59 @@ static void under_emission(void)
 	check(file_number(SYSFS "longest_swap_ns") > 0);
 }
 
+/* Batches that fill CPU 1's ring each time, until it is killed. */
+static void flood_batches(void)
+{
+	unsigned char *payload = sized_payload(16000, 'b');
+	struct kmes_batch_entry entries[KMES_BATCH_MAX];
+	uint32_t emitted;
+	struct kmes_ioc_batch call = { .entries = (uintptr_t)entries,
+				       .emitted_out = (uintptr_t)&emitted,
+				       .count = KMES_BATCH_MAX };
+
+	for (uint32_t i = 0; i < call.count; i++)
+		entries[i] = (struct kmes_batch_entry){ .event_type = (uintptr_t) "flood",
+							.event_type_len = 5,
+							.payload = (uintptr_t)payload,
+							.payload_len = 16000 };
+	pin(1);
+	for (;;) {
+		check_eq(ioctl(device(), KMES_IOC_BATCH, &call), 0);
+		check_eq(emitted, KMES_BATCH_MAX);
+	}
+}
+
+/*
+ * Faster than its ring can be copied: each batch overwrites all that was copied. The
+ * replacement comes to an end, and the emitter goes on.
+ */
+static void under_flood(void)
+{
+	static const uint64_t sizes[] = { 1048576, 4194304 };
+	struct vm_ring r;
+	uint64_t before;
+	pid_t pid;
+
+	pid = fork_bound();
+	if (!pid)
+		flood_batches();
+	for (int i = 0; i < 9; i++) {
+		before = counter(1, "emitted_events");
+		while (counter(1, "emitted_events") < before + 2 * KMES_BATCH_MAX)
+			sleep_ms(1);
+		check_eq(config_set("buffer_capacity", sizes[i % 2]), 0);
+	}
+	end_child(pid);
+	r = ring_open(1);
+	check_account(1, &r);
+	/* Of the last, smaller ring no event more would have fit. */
+	check(r.producer->write_pos - r.producer->tail_pos > r.capacity - 20000);
+	check_eq(counter(1, "corrupt_resyncs"), 0);
+	ring_close(&r);
+	printf("# interrupts were off for %llu ns at most\n",
+	       (unsigned long long)file_number(SYSFS "longest_swap_ns"));
+}
+
 static uint64_t first_sequence(const struct vm_ring *r)
 {
 	return ring_event(r, r->producer->tail_pos).h.sequence;
@@ -327,6 +380,7 @@ static void measure_256m(void)
 
 static const struct vm_case cases[] = {
 	{ "under-emission", under_emission },
+	{ "under-flood", under_flood },
 	{ "kept", what_is_kept },
 	{ "old-descriptors", old_descriptors },
 	{ "no-leak", no_leak },

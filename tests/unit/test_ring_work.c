@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* How much is done for one write, as in the kernel interrupts are off meanwhile. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kmes_order.h"
+
+/* Sizes of old events that were looked at; bytes of types and payloads that were copied. */
+static struct {
+	uint64_t walked, copied;
+} work;
+
+static void counted_copy(void *dst, const void *src, size_t n)
+{
+	if (n == 4)
+		work.walked++;
+	else
+		work.copied += n;
+	memcpy(dst, src, n);
+}
+
+#define kmes_copy_shared counted_copy
+
+#include "kmes_ring.h"
+#include "testring.h"
+#include "unit.h"
+
+/* The ring has strides of 16384 bytes, the smallest event has 78: 211 of them. */
+#define WALK_MAX 211
+
+static const struct kmes_stamp no_stamp;
+
+/* The smallest events, all over the ring and once more. */
+static struct testring *ring_of_small_events(uint64_t capacity)
+{
+	struct testring *ring = testring_new(capacity, 0, 1);
+	struct kmes_record record = { "s", NULL, 0, 1 };
+	bool wake;
+
+	for (uint64_t n = 0; n < 2 * capacity / 78; n++)
+		assert_int_equal(kmes_ring_write(&ring->w, &record, &no_stamp, &wake), 0);
+	return ring;
+}
+
+/* `events` of them went into the ring, whose headers may be copied or not. */
+static void assert_work(uint64_t bytes, uint64_t events)
+{
+	assert_between(work.walked, 0, WALK_MAX);
+	assert_between(work.copied, bytes - 77 * events, bytes);
+	work.walked = work.copied = 0;
+}
+
+/* A single event of any size the ring takes, over events as small as there are. */
+static void work_of_one_large_event_is_its_copy_and_few_steps(void **state)
+{
+	static const uint32_t sizes[] = { 78,	 1000,	16000,	 16384,
+					  16385, 65536, 1048576, 2097152 };
+	struct kmes_record record = { "l", calloc(1, 2097152), 0, 1 };
+	bool wake;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct testring *ring = ring_of_small_events(4194304);
+		struct testring_walk walk;
+
+		record.payload_len = sizes[i] - 78;
+		work.walked = work.copied = 0;
+		assert_int_equal(kmes_ring_write(&ring->w, &record, &no_stamp, &wake), 0);
+		assert_work(sizes[i], 1);
+		/* Not an event more went than had to. */
+		walk = testring_walk(ring);
+		assert_true(walk.is_sound);
+		assert_int_equal(walk.events, (4194304 - sizes[i]) / 78 + 1);
+		assert_int_equal(walk.last_seq, ring->w.sequence);
+		assert_int_equal(ring->w.counts.overwritten_events,
+				 ring->w.counts.emitted_events - walk.events);
+		testring_free(ring);
+	}
+	free((void *)record.payload);
+}
+
+/* Batches of up to the whole ring, and of more. */
+static void work_of_a_batch_is_the_copy_of_what_survives_and_few_steps(void **state)
+{
+	static const uint32_t sizes[] = { 78, 200, 5000, 16384, 40000 };
+	struct kmes_record records[256];
+	uint8_t *payload = calloc(1, 65536);
+	bool wake;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct testring *ring = ring_of_small_events(4194304);
+		uint64_t fit = 4194304 / sizes[i] < 256 ? 4194304 / sizes[i] : 256;
+
+		for (int n = 0; n < 256; n++)
+			records[n] =
+				(struct kmes_record){ "b", payload, sizes[i] - 78, 1 };
+		work.walked = work.copied = 0;
+		for (int n = 0; n < 3; n++) {
+			assert_int_equal(kmes_ring_write_batch(&ring->w, records, 256,
+							       &no_stamp, &wake),
+					 0);
+			assert_work(fit * sizes[i], fit);
+		}
+		assert_true(testring_walk(ring).is_sound);
+		testring_free(ring);
+	}
+	free(payload);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_of_one_large_event_is_its_copy_and_few_steps),
+		cmocka_unit_test(
+			work_of_a_batch_is_the_copy_of_what_survives_and_few_steps),
+	};
+
+	return cmocka_run_group_tests_name("ring_work", tests, NULL, NULL);
+}
