@@ -76,8 +76,9 @@ static int verify(const struct kmes_mapping *map, struct kmes_error *err)
 
 /*
  * A swap between attach and this look leaves a replaced page that already shows the next
- * generation. The ring is the current one if that is the birth generation which the
- * source told, or what a second attach finds as well [A13].
+ * generation, and later ones after a while. The ring is the current one if that is the
+ * birth generation which the source told, or what a second attach finds as well: then it
+ * is the second one for sure, whatever the first one is [A13].
  */
 static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 		   struct kmes_error *err)

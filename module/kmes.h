@@ -8,7 +8,9 @@
  *
  * Who may touch a buffer's writer: its own CPU with interrupts off, through the slot, and
  * nobody else as long as that CPU is online. For an offline CPU it is the replacer, which
- * holds the CPU hotplug lock. Everybody else reads single counters, or the pages.
+ * holds the CPU hotplug lock. Everybody else reads single counters, or the pages. Once a
+ * buffer is replaced no CPU finds it any more: after the replacer it is kmes_heal.c alone
+ * that writes its producer page, in a work item that never runs twice at a time.
  */
 #ifndef KMES_H
 #define KMES_H
@@ -19,6 +21,7 @@
 #include <linux/mm_types.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "kmes_abi.h"
 #include "kmes_emit.h"
@@ -47,8 +50,11 @@ struct kmes_buffer {
 	u32 wake_id; /* the producer page's index in the wake file */
 	unsigned long wake_queued;
 	struct llist_node wake_node;
-	spinlock_t lock; /* guards mappings, and clears need_wake after the last */
+	spinlock_t lock; /* guards what follows, and the clearing of need_wake */
 	unsigned int mappings;
+	bool replaced;
+	unsigned int heal_seconds;
+	struct delayed_work heal;
 	struct rcu_head rcu;
 };
 
@@ -87,6 +93,15 @@ static inline struct kmes_buffer *kmes_this_buffer(void)
 	return rcu_dereference_protected(kmes_slots[smp_processor_id()]->buffer,
 					 irqs_disabled());
 }
+
+/* kmes_heal.c: consumers that missed a replacement. */
+
+int kmes_heal_init(void);
+void kmes_heal_fini(void);
+void kmes_heal_init_buffer(struct kmes_buffer *b);
+void kmes_heal_replaced(struct kmes_buffer *b);
+void kmes_heal_mapped(struct kmes_buffer *b);
+void kmes_heal_unmapped(struct kmes_buffer *b);
 
 /* kmes_wake.c: waking the sleepers on a producer page. */
 

@@ -53,7 +53,8 @@ static void ring_open(struct vm_area_struct *vma)
 	struct kmes_buffer *b = vma->vm_private_data;
 
 	spin_lock(&b->lock);
-	b->mappings++;
+	if (!b->mappings++)
+		kmes_heal_mapped(b);
 	spin_unlock(&b->lock);
 }
 
@@ -64,8 +65,10 @@ static void ring_close(struct vm_area_struct *vma)
 
 	/* A consumer that died asleep would cost the writer a wake an event for ever. */
 	spin_lock(&b->lock);
-	if (!--b->mappings)
+	if (!--b->mappings) {
 		kmes_store_relaxed(&page->need_wake, 0);
+		kmes_heal_unmapped(b);
+	}
 	spin_unlock(&b->lock);
 }
 

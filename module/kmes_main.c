@@ -111,11 +111,14 @@ static int __init kmes_init(void)
 	err = kmes_wake_init();
 	if (err)
 		return err;
+	err = kmes_heal_init();
+	if (err)
+		goto err_wake;
 	err = kmes_slots_init(kmes_config_get(KMES_SET_CAPACITY));
 	if (err) {
 		pr_err("no memory for rings of %llu bytes\n",
 		       kmes_config_get(KMES_SET_CAPACITY));
-		goto err_wake;
+		goto err_heal;
 	}
 	/* Before sysfs, through which others may set the same. */
 	err = kmes_process_set(kmes_config_get(KMES_SET_PROCESS));
@@ -136,6 +139,8 @@ err_process:
 	kmes_process_set(false);
 err_slots:
 	kmes_slots_fini();
+err_heal:
+	kmes_heal_fini();
 err_wake:
 	kmes_wake_fini();
 	return err;
@@ -148,6 +153,7 @@ static void __exit kmes_exit(void)
 	kmes_process_set(false);
 	kmes_rate_fini();
 	kmes_slots_fini();
+	kmes_heal_fini();
 	kmes_wake_fini();
 }
 

@@ -142,6 +142,7 @@ static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
 	mutex_unlock(&swap_lock);
 	if (s.off_ns > kmes_slots_swap_ns)
 		WRITE_ONCE(kmes_slots_swap_ns, s.off_ns);
+	kmes_heal_replaced(s.old);
 	kmes_buffer_put(s.old);
 }
 

@@ -20,12 +20,13 @@
  *     loads (reader)
  *
  *  G  generation store-release in the old page,  the write_pos loaded after the new
- *     after its last write_pos (replacer)        generation was seen is the frozen one
- *  H  generation load-acquire, then write_pos    (G pairs with H)
+ *     after its last write_pos (replacer, and    generation was seen is the frozen one
+ *     healer later)                              (G pairs with H)
+ *  H  generation load-acquire, then write_pos
  *     load (reader)
  *
  *  I  generation store, fence_full, need_wake    as E and F, for a sleeper on a ring that
- *     load (replacer)                            is replaced (I pairs with F)
+ *     load (replacer, and healer later)          is replaced (I pairs with F)
  *
  *  J  tail_pos store-release (writer)            an event at or above the tail that was
  *  K  tail_pos load-acquire before reading       loaded had been published whole

@@ -449,4 +449,17 @@ static inline bool kmes_ring_retire(struct kmes_ring_writer *old,
 	return wake;
 }
 
+/*
+ * Shows the consumers of a replaced ring another generation, for those that had their
+ * first look at it too late to see a change. Returns whether its futex must be woken.
+ * Order G and I as above; since it was replaced nobody else writes its page.
+ */
+static inline bool kmes_ring_retire_again(struct kmes_ring_writer *old)
+{
+	__u64 *generation = &old->producer->generation;
+
+	kmes_store_release(generation, kmes_load_relaxed(generation) + 1);
+	return kmes_ring_check_wake(old);
+}
+
 #endif

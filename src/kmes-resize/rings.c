@@ -71,12 +71,14 @@ unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src)
 
 	for (i = 0; i < rings->count; i++) {
 		struct resize_ring *ring = &rings->ring[i];
-		struct kmes_counters now;
+		struct kmes_mapping now;
 
-		if (kmes_source_counters(src, ring->cpu, &now) < 0)
+		/* The page of a replaced ring may show any later generation. */
+		if (kmes_mapping_open(&now, src, ring->cpu, NULL) < 0)
 			break;
 		ring->new_generation = now.generation;
 		again += now.generation - ring->old_generation > 1;
+		kmes_mapping_close(&now);
 	}
 	return again;
 }

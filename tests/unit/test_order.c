@@ -111,6 +111,18 @@ static void order_replacer_tells_generation_then_fences_then_asks(void **state)
 				       "load futex_counter; release futex_counter; ");
 }
 
+/* The same again for a consumer that came too late to see the first: nobody else writes. */
+static void order_healer_steps_generation_then_fences_then_asks(void **state)
+{
+	(void)state;
+	flags.need_wake = 1;
+	assert_true(kmes_ring_retire_again(&writer));
+	assert_int_equal(page.generation, 2);
+	assert_string_equal(order_log, "load generation; release generation; fence-full; "
+				       "load need_wake; load futex_counter; "
+				       "release futex_counter; ");
+}
+
 /* D, K and B [O6 O7 D3 D5]: positions, bytes, fence, the tail again. */
 static void order_reader_looks_at_the_tail_behind_the_copy(void **state)
 {
@@ -240,6 +252,8 @@ int main(void)
 		cmocka_unit_test_setup(order_batch_publishes_once, setup),
 		cmocka_unit_test_setup(
 			order_replacer_tells_generation_then_fences_then_asks, setup),
+		cmocka_unit_test_setup(
+			order_healer_steps_generation_then_fences_then_asks, setup),
 		cmocka_unit_test_setup(order_reader_looks_at_the_tail_behind_the_copy,
 				       setup),
 		cmocka_unit_test_setup(

@@ -182,7 +182,7 @@ static void what_is_kept(void)
 	pin(0);
 	check_eq(config_set("buffer_capacity", 65536), 0);
 	/* The old ring is as it was, but for its generation. */
-	check_eq(old.producer->generation, old.generation + 1);
+	check(old.producer->generation > old.generation);
 	check_eq(ring_last(&old).h.sequence, last);
 	check_eq(old.producer->write_pos - old.producer->tail_pos, total);
 	for (pos = old.producer->tail_pos; pos < old.producer->write_pos;
@@ -242,7 +242,7 @@ static void old_descriptors(void)
 	check(base != MAP_FAILED);
 	page = (void *)base;
 	/* Attached before, mapped after: the page differs from the birth generation. */
-	check_eq(page->generation, generation + 1);
+	check(page->generation > generation);
 	check_eq(page->capacity, capacity);
 	munmap(base, KMES_MAPPING_SIZE(capacity));
 	close(fd);
@@ -296,7 +296,7 @@ static void no_leak(void)
 		check_eq(config_set("buffer_capacity", 262144), 0);
 		check_eq(config_set("buffer_capacity", 131072), 0);
 		check(close(r.fd) == 0);
-		check_eq(r.producer->generation, r.generation + 1);
+		check(r.producer->generation > r.generation);
 		munmap(r.base, KMES_MAPPING_SIZE(r.capacity));
 	}
 	for (int i = 0; i < 50; i++) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * kmes_heal.c - frees consumers that took a replaced ring for the current one.
+ *
+ * A consumer learns of a replacement by a generation that differs from the one it saw
+ * first. If the ring was replaced after it had attached but before that first look, it
+ * saw the next generation already, and would wait on the dead ring forever. So the
+ * generation of a dead ring is stepped again, and its sleepers are woken, for as long
+ * as it is mapped: after one second, then at intervals that double up to 64 seconds, as
+ * a consumer may have been stopped between mapping the ring and looking at it.
+ *
+ * While a step is due it holds a reference to the buffer. The last unmapping cancels
+ * it, so that a dead ring's memory is freed with the last descriptor or mapping.
+ */
+#include <linux/minmax.h>
+#include <linux/workqueue.h>
+
+#include "kmes.h"
+
+#define FIRST_SECONDS 1
+#define MAX_SECONDS 64
+
+static struct workqueue_struct *heal_queue;
+
+/* The buffer's lock is held, and somebody else has a reference. */
+static void queue_step(struct kmes_buffer *b, unsigned int seconds)
+{
+	b->heal_seconds = seconds;
+	if (queue_delayed_work(heal_queue, &b->heal, seconds * HZ))
+		kmes_buffer_get(b);
+}
+
+static void step(struct kmes_buffer *b)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (kmes_ring_retire_again(&b->w))
+		kmes_wake(b);
+	local_irq_restore(flags);
+}
+
+static void heal(struct work_struct *work)
+{
+	struct kmes_buffer *b =
+		container_of(to_delayed_work(work), struct kmes_buffer, heal);
+
+	step(b);
+	spin_lock(&b->lock);
+	if (b->mappings)
+		queue_step(b, min(2 * b->heal_seconds, (unsigned int)MAX_SECONDS));
+	spin_unlock(&b->lock);
+	kmes_buffer_put(b);
+}
+
+void kmes_heal_init_buffer(struct kmes_buffer *b)
+{
+	INIT_DELAYED_WORK(&b->heal, heal);
+}
+
+/* The buffer has been replaced; the caller has a reference. */
+void kmes_heal_replaced(struct kmes_buffer *b)
+{
+	spin_lock(&b->lock);
+	b->replaced = true;
+	if (b->mappings)
+		queue_step(b, FIRST_SECONDS);
+	spin_unlock(&b->lock);
+}
+
+/* There is a first mapping. The buffer's lock is held. */
+void kmes_heal_mapped(struct kmes_buffer *b)
+{
+	if (b->replaced)
+		queue_step(b, FIRST_SECONDS);
+}
+
+/* There is none any more. The buffer's lock is held, and the caller has a reference. */
+void kmes_heal_unmapped(struct kmes_buffer *b)
+{
+	if (cancel_delayed_work(&b->heal))
+		kmes_buffer_put(b);
+}
+
+int kmes_heal_init(void)
+{
+	heal_queue = alloc_workqueue("kmes_heal", WQ_UNBOUND, 0);
+	return heal_queue ? 0 : -ENOMEM;
+}
+
+/* Nothing is mapped, so no step is due; one may be on its way out. */
+void kmes_heal_fini(void)
+{
+	destroy_workqueue(heal_queue);
+}
