@@ -382,7 +382,7 @@ amid() {
 	# Both ends are here, and nobody reads.
 	exec 9<>full
 	dd if=/dev/zero of=full bs=4096 oflag=nonblock 2>/dev/null || true
-	timeout 60 kmes-run native_cases listener 2>&9
+	timeout -s KILL 60 kmes-run native_cases listener 2>&9
 	exec 9>&-
 }
 
