@@ -222,6 +222,12 @@ static inline bool kmes_ring_find(const struct kmes_ring_writer *w, __u64 limit,
 	return true;
 }
 
+/* Others look at the counts at any time: each is stored in one piece. */
+static inline void kmes_ring_count(__u64 *count, __u64 more)
+{
+	kmes_store_relaxed(count, *count + more);
+}
+
 /* Drops the oldest events until at most `limit` bytes are live; all, if corrupt. */
 static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
 {
@@ -229,10 +235,10 @@ static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
 
 	if (!kmes_ring_find(w, limit, &at)) {
 		at = kmes_ring_end(w);
-		w->counts.corrupt_resyncs++;
+		kmes_ring_count(&w->counts.corrupt_resyncs, 1);
 	}
 	w->tail_pos = at.pos;
-	w->counts.overwritten_events = at.index;
+	kmes_store_relaxed(&w->counts.overwritten_events, at.index);
 }
 
 /*
@@ -260,7 +266,7 @@ static inline bool kmes_ring_check_wake(struct kmes_ring_writer *w)
 		return false;
 	/* Order L, pairs with M: one writer, so the plain sum loses nothing. */
 	kmes_store_release(word, kmes_load_relaxed(word) + 1);
-	w->counts.wakes++;
+	kmes_ring_count(&w->counts.wakes, 1);
 	return true;
 }
 
@@ -322,7 +328,7 @@ static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_r
 static inline void kmes_ring_drop(struct kmes_ring_writer *w)
 {
 	w->sequence++;
-	w->counts.dropped_events++;
+	kmes_ring_count(&w->counts.dropped_events, 1);
 }
 
 /*
@@ -347,8 +353,8 @@ static inline int kmes_ring_write(struct kmes_ring_writer *w, const struct kmes_
 	}
 	w->sequence++;
 	kmes_ring_put(w, r, stamp, size);
-	w->counts.emitted_events++;
-	w->counts.emitted_bytes += size;
+	kmes_ring_count(&w->counts.emitted_events, 1);
+	kmes_ring_count(&w->counts.emitted_bytes, size);
 	*wake = kmes_ring_publish(w);
 	return 0;
 }
@@ -408,7 +414,8 @@ static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 		 * sizes found in the ring: past the old write_pos stand bytes of an
 		 * earlier lap.
 		 */
-		w->counts.overwritten_events = w->counts.emitted_events + count - kept;
+		kmes_store_relaxed(&w->counts.overwritten_events,
+				   w->counts.emitted_events + count - kept);
 		w->write_pos += total - kept_bytes;
 		w->sequence += count - kept;
 		w->tail_pos = w->write_pos;
@@ -427,8 +434,8 @@ static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 		kmes_ring_put(w, &r[i], stamp,
 			      kmes_record_size(r[i].type_len, r[i].payload_len));
 	}
-	w->counts.emitted_events += count;
-	w->counts.emitted_bytes += total;
+	kmes_ring_count(&w->counts.emitted_events, count);
+	kmes_ring_count(&w->counts.emitted_bytes, total);
 	*wake = kmes_ring_publish(w);
 	return 0;
 }
@@ -445,7 +452,7 @@ static inline bool kmes_ring_retire(struct kmes_ring_writer *old,
 
 	kmes_store_release(&old->producer->generation, w->generation);
 	wake = kmes_ring_check_wake(old);
-	w->counts.wakes += wake;
+	kmes_ring_count(&w->counts.wakes, wake);
 	return wake;
 }
 

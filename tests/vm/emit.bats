@@ -79,3 +79,7 @@
 @test "a 32-bit program emits and attaches by the same calls" {
 	compat_emit
 }
+
+@test "counters that are read beside emission never go back" {
+	emit_cases counts
+}

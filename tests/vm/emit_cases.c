@@ -350,6 +350,33 @@ static void first_sequence(void)
 	}
 }
 
+static _Noreturn void emit_on(unsigned int cpu)
+{
+	pin(cpu);
+	for (;;)
+		check_eq(emit("counts"), 0);
+}
+
+/* What is read of a CPU's counters while it emits never goes back. */
+static void counts_beside_emission(void)
+{
+	static const char *const names[] = { "emitted_events", "emitted_bytes",
+					     "overwritten_events" };
+	uint64_t last[3] = { 0 }, first = counter(1, names[0]);
+	pid_t emitter = fork_bound();
+
+	if (!emitter)
+		emit_on(1);
+	pin(0);
+	for (int i = 0; i < 2000 || last[0] < first + 1000; i++) {
+		uint64_t now = counter(1, names[i % 3]);
+
+		check(now >= last[i % 3]);
+		last[i % 3] = now;
+	}
+	end_child(emitter);
+}
+
 static const struct vm_case cases[] = {
 	{ "order", order_of_errors },
 	{ "sizes", sizes_by_length_alone },
@@ -362,6 +389,7 @@ static const struct vm_case cases[] = {
 	{ "stamps", stamps },
 	{ "first", first_sequence },
 	{ "yields", large_lets_others_run },
+	{ "counts", counts_beside_emission },
 };
 
 KMES_CASES(cases)
