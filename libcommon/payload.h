@@ -17,6 +17,30 @@
 #include "kmes.h"
 #include "kmes_msgpack.h"
 
+/* The words for a fault, for messages. */
+static inline const char *kmes_mp_reason(enum kmes_mp_fault fault)
+{
+	switch (fault) {
+	case KMES_MP_OK:
+		return "well-formed";
+	case KMES_MP_EMPTY:
+		return "empty";
+	case KMES_MP_TRUNCATED:
+		return "ends inside a value";
+	case KMES_MP_RESERVED:
+		return "reserved byte 0xc1";
+	case KMES_MP_LENGTH:
+		return "length exceeds the payload";
+	case KMES_MP_COUNT:
+		return "count exceeds the payload";
+	case KMES_MP_DEEP:
+		return "nested too deep";
+	case KMES_MP_TRAILING:
+		return "bytes after the value";
+	}
+	return "unknown";
+}
+
 /* What the name of a key tells about its value. */
 enum kmes_hint {
 	KMES_HINT_NONE,

@@ -79,30 +79,6 @@ struct kmes_mp_scratch {
 	__u32 left[KMES_MP_DEPTH_MAX];
 };
 
-/* The words for a fault, for messages. */
-static inline const char *kmes_mp_reason(enum kmes_mp_fault fault)
-{
-	switch (fault) {
-	case KMES_MP_OK:
-		return "well-formed";
-	case KMES_MP_EMPTY:
-		return "empty";
-	case KMES_MP_TRUNCATED:
-		return "ends inside a value";
-	case KMES_MP_RESERVED:
-		return "reserved byte 0xc1";
-	case KMES_MP_LENGTH:
-		return "length exceeds the payload";
-	case KMES_MP_COUNT:
-		return "count exceeds the payload";
-	case KMES_MP_DEEP:
-		return "nested too deep";
-	case KMES_MP_TRAILING:
-		return "bytes after the value";
-	}
-	return "unknown";
-}
-
 /* Read a big-endian number of 1, 2, 4 or 8 bytes. */
 static inline __u64 kmes_mp_number(const __u8 *p, unsigned int size)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kmes_msgpack.h"
+#include "payload.h"
 #include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
