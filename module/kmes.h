@@ -189,22 +189,21 @@ void kmes_share_give_back(size_t bytes);
 #define KMES_STAGE_SMALL 512
 
 struct kmes_stage {
-	u8 *bytes;
-	size_t size, used;
+	struct kmes_emit_limits limits;
 	u64 capacity; /* of the ring that the records are meant for */
 	u32 count;    /* records that are complete */
 	bool wrapped; /* the bytes of the oldest records are no longer there */
-	size_t share;
+	u8 *bytes;
+	size_t size, used;
+	size_t share; /* what it has of the process's account */
 	struct page **pages;
 	unsigned long page_count;
 	u8 small[KMES_STAGE_SMALL];
 };
 
-int kmes_stage_init(struct kmes_stage *st, const struct kmes_batch_entry *entries,
-		    u32 count, u64 capacity);
+int kmes_stage(struct kmes_stage *st, const struct kmes_batch_entry *entries,
+	       struct kmes_record *records, u32 count);
 void kmes_stage_fini(struct kmes_stage *st);
-int kmes_stage_copy(struct kmes_stage *st, const struct kmes_batch_entry *e,
-		    struct kmes_record *r);
 
 /* kmes_kernel.c: besides what kmes_kernel.h has. */
 

@@ -15,56 +15,20 @@
 /* A batch was staged for a ring of another capacity: stage it again. */
 #define STALE (-ESTALE)
 
-/* What a call decides by: looked at once, so that no change comes between. */
-struct emit_terms {
-	struct kmes_emit_limits limits;
-	u64 capacity; /* of the rings, as far as known; the ring's own decides */
-};
-
-static void terms_init(struct emit_terms *terms)
-{
-	terms->limits.max_event_size = kmes_config_get(KMES_SET_EVENT_SIZE);
-	terms->limits.max_nesting_depth = kmes_config_get(KMES_SET_DEPTH);
-	terms->capacity = kmes_config_get(KMES_SET_CAPACITY);
-}
-
 /* How many entries come before the first one whose lengths are not acceptable. */
-static u32 check_lengths(const struct emit_terms *terms,
+static u32 check_lengths(const struct kmes_stage *st,
 			 const struct kmes_batch_entry *entries, u32 count, int *err)
 {
 	u32 n;
 
-	*err = 0;
-	for (n = 0; n < count && !*err; n++)
-		*err = kmes_emit_check_lengths(&terms->limits, terms->capacity,
+	for (n = 0; n < count; n++) {
+		*err = kmes_emit_check_lengths(&st->limits, st->capacity,
 					       entries[n].event_type_len,
 					       entries[n].payload_len);
-	return *err ? n - 1 : n;
-}
-
-/* Copies and checks the entries, up to the first one that is bad; returns its error. */
-static noinline int stage_prefix(struct kmes_stage *st, const struct emit_terms *terms,
-				 const struct kmes_batch_entry *entries,
-				 struct kmes_record *records, u32 count)
-{
-	struct kmes_mp_scratch scratch __uninitialized;
-	int err;
-
-	for (; st->count < count; st->count++) {
-		struct kmes_record *r = &records[st->count];
-
-		if (st->count) {
-			cond_resched();
-			if (fatal_signal_pending(current))
-				return -EINTR;
-		}
-		err = kmes_stage_copy(st, &entries[st->count], r);
-		if (!err)
-			err = kmes_emit_check_content(&terms->limits, r, &scratch);
-		if (err)
-			return err;
+		if (*err)
+			break;
 	}
-	return 0;
+	return n;
 }
 
 /* How many of the records this ring can take before one that it cannot. */
@@ -102,11 +66,11 @@ static int take_ring(struct kmes_buffer **b, unsigned long *flags)
 
 /*
  * Writes what was staged; from here on the CPU is ours. `*written` tells how many of the
- * records the ring took: all, or -ENOSPC. STALE, and the ring's capacity in `*capacity`,
- * if the stage does not hold what a ring of that capacity would keep.
+ * records the ring took: all, or -ENOSPC. STALE, and the ring's capacity in the stage,
+ * if that does not hold what a ring of this capacity would keep.
  */
-static int write_stage(const struct kmes_stage *st, const struct kmes_record *records,
-		       struct kmes_stamp *stamp, u64 *capacity, u32 *written)
+static int write_stage(struct kmes_stage *st, const struct kmes_record *records,
+		       struct kmes_stamp *stamp, u32 *written)
 {
 	struct kmes_buffer *b;
 	unsigned long flags;
@@ -115,7 +79,7 @@ static int write_stage(const struct kmes_stage *st, const struct kmes_record *re
 	if (err)
 		return err;
 	if (st->wrapped && b->w.capacity != st->capacity) {
-		*capacity = b->w.capacity;
+		st->capacity = b->w.capacity;
 		err = STALE;
 	} else {
 		*written = acceptable(records, st->count, b->w.capacity);
@@ -129,40 +93,39 @@ static int write_stage(const struct kmes_stage *st, const struct kmes_record *re
 }
 
 /* Stages and writes once; STALE if a resize came between and it matters. */
-static int emit_once(const struct kmes_subject *s, struct emit_terms *terms,
+static int emit_once(const struct kmes_subject *s, struct kmes_stage *st,
 		     const struct kmes_batch_entry *entries, struct kmes_record *records,
 		     u32 count, u32 *written)
 {
 	struct kmes_stamp stamp __uninitialized;
-	struct kmes_stage st __uninitialized;
-	int err, staged, lengths;
+	int err = 0, staged, lengths = 0;
 
-	count = check_lengths(terms, entries, count, &lengths);
+	count = check_lengths(st, entries, count, &lengths);
 	if (!count)
 		return lengths;
-	err = kmes_stage_init(&st, entries, count, terms->capacity);
-	if (err)
-		return err;
-	staged = stage_prefix(&st, terms, entries, records, count);
-	if (st.count) {
+	staged = kmes_stage(st, entries, records, count);
+	if (st->count) {
 		kmes_stamp_init(&stamp, KMES_ORIGIN_USERSPACE, s);
-		err = write_stage(&st, records, &stamp, &terms->capacity, written);
+		err = write_stage(st, records, &stamp, written);
 	}
-	kmes_stage_fini(&st);
+	kmes_stage_fini(st);
 	/* What stopped the write stands before what stopped the staging, and so on. */
 	return err ?: staged ?: lengths;
 }
 
+/* What is decided by is looked at once, so that no change comes between two checks. */
 static int emit_entries(const struct kmes_subject *s,
 			const struct kmes_batch_entry *entries,
 			struct kmes_record *records, u32 count, u32 *written)
 {
-	struct emit_terms terms;
+	struct kmes_stage st __uninitialized;
 	int err;
 
-	terms_init(&terms);
+	st.limits.max_event_size = kmes_config_get(KMES_SET_EVENT_SIZE);
+	st.limits.max_nesting_depth = kmes_config_get(KMES_SET_DEPTH);
+	st.capacity = kmes_config_get(KMES_SET_CAPACITY);
 	do
-		err = emit_once(s, &terms, entries, records, count, written);
+		err = emit_once(s, &st, entries, records, count, written);
 	while (err == STALE && !fatal_signal_pending(current));
 	return err == STALE ? -EINTR : err;
 }

@@ -104,42 +104,21 @@ static int alloc_area(struct kmes_stage *st)
 	return st->bytes ? 0 : -ENOMEM;
 }
 
-/*
- * Reserves the memory for entries whose lengths have been checked, for a ring of
- * `capacity` bytes; the records are the caller's. May sleep. -ENOMEM, -EINTR. What is
- * staged has to be ended by kmes_stage_fini().
- */
-int kmes_stage_init(struct kmes_stage *st, const struct kmes_batch_entry *entries,
-		    u32 count, u64 capacity)
+/* Room for all that the entries need to have at a time. */
+static int reserve(struct kmes_stage *st, const struct kmes_batch_entry *entries,
+		   u32 count)
 {
-	int err;
-
-	st->count = 0;
 	st->used = 0;
 	st->wrapped = false;
-	st->capacity = capacity;
 	st->share = 0;
 	st->pages = NULL;
 	st->page_count = 0;
-	st->size = area_size(entries, count, capacity);
+	st->size = area_size(entries, count, st->capacity);
 	st->bytes = st->small;
-	if (st->size <= sizeof(st->small))
+	if (likely(st->size <= sizeof(st->small)))
 		return 0;
 	st->bytes = NULL;
-	err = alloc_area(st);
-	if (err)
-		kmes_stage_fini(st);
-	return err;
-}
-
-void kmes_stage_fini(struct kmes_stage *st)
-{
-	if (st->pages)
-		free_pages_of(st);
-	else if (st->bytes != st->small)
-		kvfree(st->bytes);
-	if (st->share)
-		kmes_share_give_back(st->share);
+	return alloc_area(st);
 }
 
 /* Type and payload to `at`, in one copy where the caller has them in a row. */
@@ -153,9 +132,9 @@ static bool copy_texts(u8 *at, const struct kmes_batch_entry *e)
 			       e->payload_len);
 }
 
-/* Copies the next entry's bytes and makes a record of them. */
-int kmes_stage_copy(struct kmes_stage *st, const struct kmes_batch_entry *e,
-		    struct kmes_record *r)
+/* Copies an entry's bytes behind the others and makes a record of them. */
+static int copy_entry(struct kmes_stage *st, const struct kmes_batch_entry *e,
+		      struct kmes_record *r)
 {
 	size_t len = e->event_type_len + e->payload_len;
 	u8 *at;
@@ -173,4 +152,46 @@ int kmes_stage_copy(struct kmes_stage *st, const struct kmes_batch_entry *e,
 	r->payload = at + e->event_type_len;
 	r->payload_len = e->payload_len;
 	return 0;
+}
+
+/*
+ * Copies and checks entries, whose lengths have been checked, up to the first one that
+ * is bad. `st` has the limits and the capacity of the ring that the records are meant
+ * for; the records are the caller's and st->count says how many are complete. May sleep.
+ * Returns what ended it: 0, -EFAULT, -EINVAL, -ENOMEM, -EINTR. kmes_stage_fini() follows
+ * in any case.
+ */
+int kmes_stage(struct kmes_stage *st, const struct kmes_batch_entry *entries,
+	       struct kmes_record *records, u32 count)
+{
+	struct kmes_mp_scratch scratch __uninitialized;
+	int err;
+
+	st->count = 0;
+	err = reserve(st, entries, count);
+	while (!err && st->count < count) {
+		struct kmes_record *r = &records[st->count];
+
+		err = copy_entry(st, &entries[st->count], r);
+		if (!err)
+			err = kmes_emit_check_content(&st->limits, r, &scratch);
+		if (err || ++st->count == count)
+			break;
+		cond_resched();
+		if (fatal_signal_pending(current))
+			err = -EINTR;
+	}
+	return err;
+}
+
+void kmes_stage_fini(struct kmes_stage *st)
+{
+	if (likely(st->bytes == st->small))
+		return;
+	if (st->pages)
+		free_pages_of(st);
+	else
+		kvfree(st->bytes);
+	if (st->share)
+		kmes_share_give_back(st->share);
 }

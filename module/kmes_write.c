@@ -26,8 +26,13 @@ int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 cou
 	       const struct kmes_stamp *stamp, bool from_call)
 {
 	bool wake;
-	int err = kmes_ring_write_batch(&b->w, records, count, stamp, &wake);
+	int err;
 
+	/* Most are alone, and the sums of a batch cost as much as the write. */
+	if (count == 1)
+		err = kmes_ring_write(&b->w, records, stamp, &wake);
+	else
+		err = kmes_ring_write_batch(&b->w, records, count, stamp, &wake);
 	if (wake && from_call)
 		kmes_wake_from_call(b);
 	else if (wake)

@@ -317,10 +317,14 @@ static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_r
 #ifdef KMES_TSAN
 	kmes_copy_shared(at, h, sizeof(*h));
 #endif
-	kmes_copy_shared(at + KMES_HEADER_SIZE, r->type, r->type_len);
-	if (r->payload_len)
-		kmes_copy_shared(at + KMES_HEADER_SIZE + r->type_len, r->payload,
-				 r->payload_len);
+	at += KMES_HEADER_SIZE;
+	if (r->payload == (const __u8 *)r->type + r->type_len) {
+		kmes_copy_shared(at, r->type, size - KMES_HEADER_SIZE);
+	} else {
+		kmes_copy_shared(at, r->type, r->type_len);
+		if (r->payload_len)
+			kmes_copy_shared(at + r->type_len, r->payload, r->payload_len);
+	}
 	w->write_pos += size;
 }
 
