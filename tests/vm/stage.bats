@@ -13,6 +13,10 @@ calm() {
 	calm threads-stopped
 }
 
+@test "so have 150 threads that emit large single events, and are exempt from the rate" {
+	calm large-events-stopped
+}
+
 @test "150 processes that are stopped in a batch have their share of the memory staged" {
 	calm processes-stopped
 }

@@ -15,10 +15,12 @@
 #define CALLERS 150
 #define EVENTS 64
 #define FAT 65000
+#define HUGE_EVENT 2097152 /* half a ring */
 
 static struct kmes_batch_entry entries[EVENTS];
 static unsigned char *stop_page; /* of the payload that is missing */
 static int stop_fd = -1;
+static unsigned char *huge; /* the payload of a large event, if it is to be those */
 static long page_size = 4096;
 
 /* What the flooder has come to, in memory that all its processes share. */
@@ -61,23 +63,49 @@ static void prepare(void)
 	check(tally != MAP_FAILED);
 }
 
-/* From now on the last payload of this process's batches is missing. */
-static void prepare_stop(void)
+/* From now on this process's `stop_page` is missing. */
+static void remove_stop_page(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 
-	stop_page = mmap(NULL, (size_t)page_size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	check(stop_page != MAP_FAILED);
 	stop_fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	check(stop_fd >= 0);
 	check(ioctl(stop_fd, UFFDIO_API, &api) == 0);
 	range.range.start = (uintptr_t)stop_page;
 	range.range.len = (uint64_t)page_size;
 	check(ioctl(stop_fd, UFFDIO_REGISTER, &range) == 0);
+}
+
+static unsigned char *map_memory(size_t size)
+{
+	unsigned char *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(p != MAP_FAILED);
+	return p;
+}
+
+/* The last payload of this process's batches is missing. */
+static void prepare_stop(void)
+{
+	stop_page = map_memory((size_t)page_size);
+	remove_stop_page();
 	entries[EVENTS - 1].payload = (uintptr_t)stop_page;
 	entries[EVENTS - 1].payload_len = 1;
+}
+
+/* The end of this process's large events is missing. */
+static void prepare_huge_stop(void)
+{
+	uint32_t size = HUGE_EVENT - 80;
+	unsigned char *p = sized_payload(size, 1);
+
+	huge = map_memory(HUGE_EVENT);
+	memcpy(huge, p, HUGE_EVENT - (size_t)page_size);
+	free(p);
+	stop_page = huge + HUGE_EVENT - page_size;
+	remove_stop_page();
 }
 
 /* Whether somebody waits for the missing page. */
@@ -113,7 +141,7 @@ static int batch(uint32_t count)
 static void call_once(void)
 {
 	add(&tally->calls);
-	if (batch(EVENTS) == 0)
+	if ((huge ? emit_raw("huge", 3, huge, HUGE_EVENT - 80) : batch(EVENTS)) == 0)
 		add(&tally->done);
 	else if (errno == ENOMEM || errno == EAGAIN)
 		add(&tally->refused);
@@ -191,7 +219,7 @@ static void check_others(void)
 }
 
 /* Each thread is stopped with a ring's worth copied, or waits for its turn. */
-static void threads_stopped(void)
+static void stop_threads(bool large_events)
 {
 	pid_t bystander, flooder;
 	int status;
@@ -202,8 +230,13 @@ static void threads_stopped(void)
 	if (!flooder) {
 		static pthread_t threads[CALLERS];
 
-		prepare_stop();
-		become_flooder();
+		/* Who is exempt from the rate limit is not from this one. */
+		if (large_events) {
+			prepare_huge_stop();
+		} else {
+			prepare_stop();
+			become_flooder();
+		}
 		start_threads(threads, caller_once);
 		while (!is_stopped())
 			sleep_ms(10);
@@ -229,6 +262,18 @@ static void threads_stopped(void)
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	check_eq(get(&tally->wrong), 0);
 	check_bystander(bystander);
+}
+
+static void threads_stopped(void)
+{
+	stop_threads(false);
+}
+
+static void large_events_stopped(void)
+{
+	check_eq(config_set("max_event_size", HUGE_EVENT), 0);
+	stop_threads(true);
+	check_eq(config_set("max_event_size", 65536), 0);
 }
 
 /* Processes have their share in common; who does not get its part is refused. */
@@ -304,6 +349,7 @@ static void flood_of_processes(void)
 
 static const struct vm_case cases[] = {
 	{ "threads-stopped", threads_stopped },
+	{ "large-events-stopped", large_events_stopped },
 	{ "processes-stopped", processes_stopped },
 	{ "threads", flood_of_threads },
 	{ "processes", flood_of_processes },
