@@ -220,9 +220,15 @@ enum kmes_setting_id {
 	KMES_SETTINGS,
 };
 
+extern u64 kmes_config_values[KMES_SETTINGS];
+
+static inline u64 kmes_config_get(enum kmes_setting_id id)
+{
+	return READ_ONCE(kmes_config_values[id]);
+}
+
 void kmes_config_init(void);
 void kmes_config_report(void);
-u64 kmes_config_get(enum kmes_setting_id id);
 int kmes_config_set(enum kmes_setting_id id, const char *text, size_t len);
 
 /* kmes_sysfs.c */

@@ -22,7 +22,7 @@ static int apply_process(u64 old, u64 value);
 
 struct setting {
 	const char *name; /* as the events tell it */
-	u64 min, max, value;
+	u64 min, max;
 	bool power_of_two;
 	int (*apply)(u64 old, u64 value); /* NULL: nothing but the value changes */
 };
@@ -32,7 +32,6 @@ static struct setting settings[KMES_SETTINGS] = {
 		.name = KMES_SELF_CAPACITY,
 		.min = KMES_CAPACITY_MIN,
 		.max = KMES_CAPACITY_MAX,
-		.value = KMES_CAPACITY_DEFAULT,
 		.power_of_two = true,
 		.apply = apply_capacity,
 	},
@@ -40,19 +39,16 @@ static struct setting settings[KMES_SETTINGS] = {
 		.name = KMES_SELF_EVENT_SIZE,
 		.min = KMES_EVENT_SIZE_MIN,
 		.max = KMES_EVENT_SIZE_MAX,
-		.value = KMES_EVENT_SIZE_DEFAULT,
 	},
 	[KMES_SET_DEPTH] = {
 		.name = KMES_SELF_DEPTH,
 		.min = KMES_DEPTH_MIN,
 		.max = KMES_DEPTH_MAX,
-		.value = KMES_DEPTH_DEFAULT,
 	},
 	[KMES_SET_RATE] = {
 		.name = KMES_SELF_RATE,
 		.min = KMES_RATE_MIN,
 		.max = KMES_RATE_MAX,
-		.value = KMES_RATE_DEFAULT,
 		.apply = apply_rate,
 	},
 	[KMES_SET_PROCESS] = {
@@ -61,6 +57,18 @@ static struct setting settings[KMES_SETTINGS] = {
 		.apply = apply_process,
 	},
 };
+
+u64 kmes_config_values[KMES_SETTINGS] = {
+	[KMES_SET_CAPACITY] = KMES_CAPACITY_DEFAULT,
+	[KMES_SET_EVENT_SIZE] = KMES_EVENT_SIZE_DEFAULT,
+	[KMES_SET_DEPTH] = KMES_DEPTH_DEFAULT,
+	[KMES_SET_RATE] = KMES_RATE_DEFAULT,
+};
+
+static u64 *value_of(const struct setting *set)
+{
+	return &kmes_config_values[set - settings];
+}
 
 /* As texts: a bad one is reported when there are rings, and does not stop the load. */
 static char *parameters[KMES_SETTINGS];
@@ -78,11 +86,6 @@ MODULE_PARM_DESC(process_events, "1: events for fork, exec and exit of processes
 
 /* Changes come one after the other. */
 static DEFINE_MUTEX(config_lock);
-
-u64 kmes_config_get(enum kmes_setting_id id)
-{
-	return READ_ONCE(settings[id].value);
-}
 
 static int apply_rate(u64 old, u64 value)
 {
@@ -113,7 +116,8 @@ static void send_applied(const struct setting *set)
 	u8 buf[KMES_SELF_SIZE];
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 
-	kmes_self_applied(&p, set->name, set->value, kmes_config_get(KMES_SET_CAPACITY));
+	kmes_self_applied(&p, set->name, *value_of(set),
+			  kmes_config_get(KMES_SET_CAPACITY));
 	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_APPLIED, &p);
 }
 
@@ -157,7 +161,7 @@ static void send_rejected(const struct setting *set, const struct request *r)
 		.name = set->name,
 		.min = set->min,
 		.max = set->max,
-		.stays = READ_ONCE(set->value),
+		.stays = READ_ONCE(*value_of(set)),
 	};
 	u32 len = min_t(size_t, r->len, KMES_SELF_TEXT);
 
@@ -176,7 +180,7 @@ static void send_rejected(const struct setting *set, const struct request *r)
 /* The lock is held. */
 static int change(struct setting *set, u64 value)
 {
-	u64 old = set->value;
+	u64 old = *value_of(set);
 	int err = 0;
 
 	if (value == old)
@@ -185,7 +189,7 @@ static int change(struct setting *set, u64 value)
 		err = set->apply(old, value);
 	if (err)
 		return err;
-	WRITE_ONCE(set->value, value);
+	WRITE_ONCE(*value_of(set), value);
 	send_applied(set);
 	return 0;
 }
@@ -232,7 +236,7 @@ void kmes_config_init(void)
 		if (check_request(&settings[id], &r))
 			refused[id] = r;
 		else
-			settings[id].value = r.value;
+			kmes_config_values[id] = r.value;
 	}
 }
 
