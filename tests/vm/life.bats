@@ -8,6 +8,10 @@ bats_require_minimum_version 1.5.0
 	life_cases held
 }
 
+@test "a process without any capability holds the module, too" {
+	life_cases held-by-anybody
+}
+
 @test "loading twice is refused" {
 	run ! insmod "$KMES_MODULE"
 	[ -e /sys/kernel/kmes/stream_id ]

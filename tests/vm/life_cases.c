@@ -49,6 +49,27 @@ static void held_by_descriptors(void)
 	insmod("");
 }
 
+/* The device is open to everybody, and so is this use of it. */
+static void held_by_anybody(void)
+{
+	int ready[2];
+	pid_t pid;
+
+	check(pipe(ready) == 0);
+	pid = fork_bound();
+	if (!pid) {
+		check(setresuid(65534, 65534, 65534) == 0);
+		device();
+		check(write(ready[1], "", 1) == 1);
+		pause();
+	}
+	check(read(ready[0], &(char){ 0 }, 1) == 1);
+	check_errno(rmmod(), EWOULDBLOCK);
+	end_child(pid);
+	check_eq(rmmod(), 0);
+	insmod("");
+}
+
 /* What the emitters together have sent. */
 static uint64_t *emitted;
 
@@ -318,13 +339,10 @@ static void cpu_off_at_load(void)
 }
 
 static const struct vm_case cases[] = {
-	{ "held", held_by_descriptors },
-	{ "under-emission", under_emission },
-	{ "stream-ids", stream_ids },
-	{ "hotplug", cpu_comes_and_goes },
-	{ "hotplug-resize", hotplug_and_resize },
-	{ "suspend", suspend_and_resume },
-	{ "off-at-load", cpu_off_at_load },
+	{ "held", held_by_descriptors },      { "held-by-anybody", held_by_anybody },
+	{ "under-emission", under_emission }, { "stream-ids", stream_ids },
+	{ "hotplug", cpu_comes_and_goes },    { "hotplug-resize", hotplug_and_resize },
+	{ "suspend", suspend_and_resume },    { "off-at-load", cpu_off_at_load },
 };
 
 KMES_CASES(cases)

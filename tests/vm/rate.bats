@@ -29,3 +29,7 @@
 @test "the wall clock has no influence [E11]" {
 	rate_cases clock
 }
+
+@test "64 tokens are enough to overwrite a ring of the default capacity" {
+	rate_cases size
+}

@@ -240,6 +240,24 @@ static void wall_clock_step(void)
 	set_clock_by(3600);
 }
 
+/* What the manual page warns of. */
+static void events_of_any_size(void)
+{
+	uint32_t size = KMES_EVENT_SIZE_DEFAULT - KMES_HEADER_SIZE - 4;
+	unsigned char *payload = sized_payload(size, 'x');
+	struct vm_ring ring;
+	uint64_t sequence;
+
+	pin(0);
+	ring = ring_open(0);
+	begin(100);
+	check_eq(emit("evidence"), 0);
+	sequence = ring_last(&ring).h.sequence;
+	for (uint64_t n = 0; n < KMES_CAPACITY_DEFAULT / KMES_EVENT_SIZE_DEFAULT; n++)
+		check_eq(emit_raw("size", 4, payload, size), 0);
+	check_eq(ring_event(&ring, ring.producer->tail_pos).h.sequence, sequence + 1);
+}
+
 /* Each case in a child, so that a bucket is fresh and rights are back afterwards. */
 #define CASE(name)                                                                       \
 	static void run_##name(void)                                                     \
@@ -257,12 +275,14 @@ CASE(threads_share)
 CASE(exempt)
 CASE(change_applies_at_once)
 CASE(wall_clock_step)
+CASE(events_of_any_size)
 
 static const struct vm_case cases[] = {
 	{ "burst", run_burst_then_refill },	  { "refund", run_refund },
 	{ "batch", run_batch_whole_or_nothing },  { "process", run_a_process_of_its_own },
 	{ "threads", run_threads_share },	  { "exempt", run_exempt },
 	{ "change", run_change_applies_at_once }, { "clock", run_wall_clock_step },
+	{ "size", run_events_of_any_size },
 };
 
 KMES_CASES(cases)
