@@ -2,8 +2,11 @@
 /* wakerun.c - one writer, some followers, single events; see wakerun.h */
 #include "wakerun.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "testsource.h"
 
@@ -12,6 +15,9 @@ struct follower {
 	struct kmes_reader *rd;
 	struct wakerun run;
 	uint32_t events;
+	int schedstat;
+	/* The last sleep: when it began, and its time without that of waiting for a CPU. */
+	uint64_t slept_from_ns, slept_ns;
 	_Alignas(64) uint64_t seen; /* last sequence, read by the sender */
 	uint32_t is_done;
 };
@@ -30,10 +36,36 @@ static void take_event(struct follower *f, const struct kmes_event *e)
 	f->run.buckets[bucket]++;
 	if (ns > f->run.worst_ns)
 		f->run.worst_ns = ns;
-	f->run.late += ns > WAKERUN_LATE_NS;
+	if (e->ts_ns < f->slept_from_ns + WAKERUN_EARLY_NS &&
+	    f->slept_ns > WAKERUN_LATE_NS)
+		f->run.missed++;
 	if (e->seq != f->seen + 1)
 		f->run.wrong++;
 	kmes_store_release(&f->seen, e->seq);
+}
+
+/* How long this thread has been runnable without running. */
+static uint64_t run_delay_ns(const struct follower *f)
+{
+	unsigned long long on_cpu, delay = 0;
+	char line[80];
+	ssize_t len = pread(f->schedstat, line, sizeof(line) - 1, 0);
+
+	line[len < 0 ? 0 : len] = '\0';
+	return sscanf(line, "%llu %llu", &on_cpu, &delay) == 2 ? delay : 0;
+}
+
+static void sleep_once(struct follower *f)
+{
+	uint64_t delay_ns = run_delay_ns(f);
+
+	f->slept_from_ns = test_now_ns();
+	kmes_reader_wait(f->rd, 100, -1);
+	f->slept_ns = test_now_ns() - f->slept_from_ns;
+	delay_ns = run_delay_ns(f) - delay_ns;
+	f->slept_ns -= delay_ns < f->slept_ns ? delay_ns : f->slept_ns;
+	if (f->slept_ns > f->run.longest_sleep_ns)
+		f->run.longest_sleep_ns = f->slept_ns;
 }
 
 static void *follow(void *arg)
@@ -41,16 +73,19 @@ static void *follow(void *arg)
 	struct follower *f = arg;
 	struct kmes_item item;
 
+	f->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	while (f->seen < f->events && !f->run.wrong) {
 		int r = kmes_reader_next(f->rd, &item);
 
 		if (r == 0)
-			kmes_reader_wait(f->rd, 100, -1);
+			sleep_once(f);
 		else if (r > 0 && item.kind == KMES_ITEM_EVENT)
 			take_event(f, item.event);
 		else
 			f->run.wrong++;
 	}
+	if (f->schedstat >= 0)
+		close(f->schedstat);
 	kmes_store_release(&f->is_done, 1);
 	return NULL;
 }
@@ -116,10 +151,12 @@ struct wakerun wakerun(uint32_t events, int count, bool asleep)
 
 		pthread_join(followers[i].thread, NULL);
 		kmes_reader_close(followers[i].rd);
-		sum.late += run->late;
+		sum.missed += run->missed;
 		sum.wrong += run->wrong;
 		if (run->worst_ns > sum.worst_ns)
 			sum.worst_ns = run->worst_ns;
+		if (run->longest_sleep_ns > sum.longest_sleep_ns)
+			sum.longest_sleep_ns = run->longest_sleep_ns;
 		for (int k = 0; k < WAKERUN_BUCKETS; k++)
 			sum.buckets[k] += run->buckets[k];
 	}

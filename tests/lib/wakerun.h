@@ -11,14 +11,19 @@
 
 #define WAKERUN_FOLLOWERS_MAX 4
 #define WAKERUN_BUCKETS 24
-/* What a sleep is bounded by, and from where on it looks as if it ran to that bound. */
+/* What a sleep is bounded by, and how long one is that nobody ended before. */
 #define WAKERUN_BOUND_NS 100000000ull
 #define WAKERUN_LATE_NS 80000000ull
+/* An event that came so early in a sleep ought to have ended it. */
+#define WAKERUN_EARLY_NS 20000000ull
 
 struct wakerun {
 	uint64_t wakes; /* as the ring counts them */
 	uint64_t worst_ns;
-	uint64_t late;	/* later than WAKERUN_LATE_NS */
+	uint64_t
+		longest_sleep_ns; /* without the time that the follower waited for a CPU */
+	uint64_t
+		missed; /* sleeps that ran to their bound beside an event at their start */
 	uint32_t wrong; /* out of turn, or no event at all */
 	/* Latencies below 2^i microseconds, not below 2^(i-1); of all followers. */
 	uint32_t buckets[WAKERUN_BUCKETS];
