@@ -135,7 +135,7 @@ static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
 	while (!s.done) {
 		swap_copy(&s);
 		if (!tries--)
-			s.keep = KMES_MOVE_REST;
+			s.keep = min_t(u64, KMES_MOVE_REST, s.keep);
 		on_slot_cpu(&s, swap_switch);
 	}
 	cpus_read_unlock();

@@ -119,9 +119,15 @@ static inline bool kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer
 				    const struct kmes_ring_writer *old, __u64 keep)
 {
 	bool sound;
-	const struct kmes_mark first = kmes_move_first(old, keep, &sound);
-	__u64 from = m->copied > first.pos ? m->copied : first.pos;
+	struct kmes_mark first = kmes_move_first(old, keep, &sound);
+	__u64 from;
 
+	/* Sizes that were corrupt at the beginning: nothing below the base was copied. */
+	if (first.pos < m->base) {
+		first = kmes_ring_end(old);
+		sound = false;
+	}
+	from = m->copied > first.pos ? m->copied : first.pos;
 	if (old->write_pos - from > KMES_MOVE_REST)
 		return false;
 	if (first.pos != m->base && old->write_pos - first.pos <= KMES_MOVE_REST) {

@@ -249,6 +249,30 @@ static void move_out_of_a_corrupt_ring_gives_up_its_events(void **state)
 	testring_free(next);
 }
 
+/* Sizes that were corrupt at the beginning alone: what was not copied is not kept. */
+static void move_begun_in_a_corrupt_ring_keeps_nothing_older(void **state)
+{
+	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
+	unsigned char *sound = malloc(LARGE);
+	struct kmes_move m;
+
+	(void)state;
+	assert_non_null(sound);
+	fill(old, 5000);
+	memcpy(sound, old->data, LARGE);
+	memset(old->data, 0, LARGE);
+	kmes_move_begin(&m, &old->w, SMALL);
+	memcpy(old->data, sound, LARGE);
+	assert_true(kmes_move_finish(&m, &next->w, &old->w, SMALL));
+	assert_int_equal(next->w.tail_pos, next->w.write_pos);
+	assert_int_equal(next->w.counts.corrupt_resyncs, 1);
+	assert_int_equal(next->w.counts.overwritten_events, 5000);
+	assert_int_equal(testring_emit_size(next, 100), 5001);
+	free(sound);
+	testring_free(old);
+	testring_free(next);
+}
+
 /* Any mixture of steps and events, up to a writer that laps the whole ring. [R9] [R10] */
 static void move_beside_a_writer_keeps_the_newest_that_fit(void **state)
 {
@@ -320,6 +344,7 @@ int main(void)
 		cmocka_unit_test(move_that_is_left_behind_asks_for_more_steps),
 		cmocka_unit_test(move_of_an_empty_ring_keeps_its_sequence),
 		cmocka_unit_test(move_out_of_a_corrupt_ring_gives_up_its_events),
+		cmocka_unit_test(move_begun_in_a_corrupt_ring_keeps_nothing_older),
 		cmocka_unit_test(move_beside_a_writer_keeps_the_newest_that_fit),
 		cmocka_unit_test(move_after_move_looks_at_few_events),
 	};
