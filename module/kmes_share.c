@@ -16,6 +16,10 @@
  *
  * A call takes all that it may need at once, before it copies anything, and never waits
  * while it holds some: callers cannot wait for each other in a circle.
+ *
+ * A process may have any number of threads wait, and nobody else is to pay for them. So
+ * siblings wait in a queue of their process, and a wake-up takes one waiter out of a
+ * queue. Whoever stops waiting, for whatever reason, wakes the next one.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -30,26 +34,30 @@
 #define SHARE_OF_RAM 16
 #define SHARE_PATIENCE HZ
 
-/* What the calls of one process have taken; it exists while that is not 0. */
+/* What the calls of one process have taken; it exists while there are such calls. */
 struct share_account {
 	struct hlist_node node;
-	const struct signal_struct
-		*process; /* its threads are in their calls: it stays */
+	/* Its threads are in their calls: it stays. */
+	const struct signal_struct *process;
+	unsigned int calls; /* that have some, or wait for it */
 	size_t bytes;
+	wait_queue_head_t siblings; /* calls that wait for others of the process */
 };
+
+enum share_answer { SHARE_GRANTED, SHARE_SIBLINGS, SHARE_OTHERS };
 
 /* One call's wish. */
 struct share_claim {
-	struct share_account *fresh; /* for the process's first call */
+	struct share_account *account;
 	size_t bytes;
 	size_t process_max;
-	bool others; /* it was refused for what other processes have */
+	enum share_answer answer; /* the latest, and for whom it has to wait */
 };
 
 static DEFINE_SPINLOCK(share_lock); /* guards the accounts and the sum */
 static DEFINE_HASHTABLE(share_accounts, 6);
 static size_t share_common; /* what all have taken, each one's first bytes left out */
-static DECLARE_WAIT_QUEUE_HEAD(share_wait);
+static DECLARE_WAIT_QUEUE_HEAD(share_wait); /* calls that wait for other processes */
 
 static struct share_account *find_account(const struct signal_struct *process)
 {
@@ -67,40 +75,98 @@ static size_t common_part(size_t bytes)
 	return bytes > SHARE_OWN ? bytes - SHARE_OWN : 0;
 }
 
-/* The lock is held. What exceeds a limit by itself has to be alone. */
-static bool is_allowed(struct share_claim *c, size_t had)
+/* The calling process's account, for one more call. */
+static struct share_account *join_account(void)
 {
-	size_t more = common_part(had + c->bytes) - common_part(had);
-
-	c->others = false;
-	if (had && had + c->bytes > c->process_max)
-		return false;
-	c->others = more && share_common &&
-		    share_common + more > totalram_pages() * PAGE_SIZE / SHARE_OF_RAM;
-	return !c->others;
-}
-
-static bool claim(struct share_claim *c)
-{
+	struct share_account *fresh = kzalloc(sizeof(*fresh), KMES_STAGE_GFP);
 	struct share_account *a;
-	size_t had;
-	bool allowed;
 
+	if (!fresh)
+		return NULL;
+	fresh->process = current->signal;
+	init_waitqueue_head(&fresh->siblings);
 	spin_lock(&share_lock);
 	a = find_account(current->signal);
-	had = a ? a->bytes : 0;
-	allowed = is_allowed(c, had);
-	if (allowed) {
-		if (!a) {
-			a = c->fresh;
-			c->fresh = NULL;
-			hash_add(share_accounts, &a->node, (unsigned long)a->process);
-		}
+	if (!a) {
+		a = fresh;
+		fresh = NULL;
+		hash_add(share_accounts, &a->node, (unsigned long)a->process);
+	}
+	a->calls++;
+	spin_unlock(&share_lock);
+	kfree(fresh);
+	return a;
+}
+
+static void leave_account(struct share_account *a)
+{
+	spin_lock(&share_lock);
+	if (--a->calls)
+		a = NULL;
+	else
+		hash_del(&a->node);
+	spin_unlock(&share_lock);
+	kfree(a);
+}
+
+/* The lock is held. What exceeds a limit by itself has to be alone. */
+static enum share_answer judge(const struct share_claim *c)
+{
+	size_t had = c->account->bytes;
+	size_t more = common_part(had + c->bytes) - common_part(had);
+
+	if (had && had + c->bytes > c->process_max)
+		return SHARE_SIBLINGS;
+	if (more && share_common &&
+	    share_common + more > totalram_pages() * PAGE_SIZE / SHARE_OF_RAM)
+		return SHARE_OTHERS;
+	return SHARE_GRANTED;
+}
+
+static enum share_answer claim(struct share_claim *c)
+{
+	struct share_account *a = c->account;
+
+	spin_lock(&share_lock);
+	c->answer = judge(c);
+	if (c->answer == SHARE_GRANTED) {
+		share_common += common_part(a->bytes + c->bytes) - common_part(a->bytes);
 		a->bytes += c->bytes;
-		share_common += common_part(a->bytes) - common_part(had);
 	}
 	spin_unlock(&share_lock);
-	return allowed;
+	return c->answer;
+}
+
+/* As wait_event_killable_timeout(), but a wake-up is for one waiter. */
+static long wait_for_others(struct share_claim *c, long timeout)
+{
+	return ___wait_event(share_wait, ___wait_cond_timeout(claim(c) != SHARE_OTHERS),
+			     TASK_KILLABLE, 1, timeout, __ret = schedule_timeout(__ret));
+}
+
+/*
+ * A sibling that is woken and must wait on leaves the others asleep: there is a call that
+ * has something, which wakes the next one when it gives that back.
+ */
+static int wait_for_share(struct share_claim *c)
+{
+	long left = SHARE_PATIENCE;
+
+	do {
+		int err = wait_event_killable_exclusive(c->account->siblings,
+							claim(c) != SHARE_SIBLINGS);
+
+		wake_up(&c->account->siblings);
+		if (err)
+			return -EINTR;
+		if (c->answer == SHARE_OTHERS) {
+			left = wait_for_others(c, left);
+			wake_up(&share_wait);
+		}
+	} while (left > 0 && c->answer != SHARE_GRANTED);
+	if (left > 0)
+		return 0;
+	return left ? -EINTR : -ENOMEM;
 }
 
 /*
@@ -110,37 +176,31 @@ static bool claim(struct share_claim *c)
 int kmes_share_take(size_t bytes, size_t process_max)
 {
 	struct share_claim c = { .bytes = bytes, .process_max = process_max };
-	long left;
+	int err;
 
-	c.fresh = kzalloc(sizeof(*c.fresh), KMES_STAGE_GFP);
-	if (!c.fresh)
+	c.account = join_account();
+	if (!c.account)
 		return -ENOMEM;
-	c.fresh->process = current->signal;
-	do
-		left = wait_event_killable_timeout(share_wait, claim(&c), SHARE_PATIENCE);
-	while (!left && !c.others);
-	kfree(c.fresh);
-	if (left > 0)
-		return 0;
-	return left ? -EINTR : -ENOMEM;
+	err = wait_for_share(&c);
+	if (err)
+		leave_account(c.account);
+	return err;
 }
 
 /* Gives back all that the call has taken. */
 void kmes_share_give_back(size_t bytes)
 {
 	struct share_account *a;
-	size_t had;
+	size_t common;
 
 	spin_lock(&share_lock);
 	a = find_account(current->signal);
-	had = a->bytes;
+	common = common_part(a->bytes) - common_part(a->bytes - bytes);
 	a->bytes -= bytes;
-	share_common -= common_part(had) - common_part(a->bytes);
-	if (a->bytes)
-		a = NULL;
-	else
-		hash_del(&a->node);
+	share_common -= common;
 	spin_unlock(&share_lock);
-	kfree(a);
-	wake_up(&share_wait);
+	wake_up(&a->siblings);
+	if (common)
+		wake_up(&share_wait);
+	leave_account(a);
 }
