@@ -89,7 +89,7 @@ int kmes_rate_take(const struct kmes_subject *s, u32 count)
 	int taken = take(s, count, NULL);
 
 	if (taken == -ENOENT) {
-		fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+		fresh = kzalloc(sizeof(*fresh), KMES_STAGE_GFP);
 		if (!fresh)
 			return -ENOMEM;
 		fresh->tgid = s->tgid;

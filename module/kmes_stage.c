@@ -16,7 +16,7 @@
 
 #include "kmes.h"
 
-/* Up to here an area is physically contiguous, in a block of pages or a part of one. */
+/* Up to here an area is one block of pages or a part of one, if there is such a block. */
 #define BLOCK_MAX 65536
 
 /*
@@ -98,10 +98,9 @@ static int alloc_area(struct kmes_stage *st)
 			return err;
 		st->share = size;
 	}
-	if (size > BLOCK_MAX)
-		return map_pages(st, size);
-	st->bytes = kvmalloc(st->size, KMES_STAGE_GFP);
-	return st->bytes ? 0 : -ENOMEM;
+	if (size <= BLOCK_MAX)
+		st->bytes = kmalloc(st->size, KMES_STAGE_GFP);
+	return st->bytes ? 0 : map_pages(st, PAGE_ALIGN(st->size));
 }
 
 /* Room for all that the entries need to have at a time. */
@@ -191,7 +190,7 @@ void kmes_stage_fini(struct kmes_stage *st)
 	if (st->pages)
 		free_pages_of(st);
 	else
-		kvfree(st->bytes);
+		kfree(st->bytes);
 	if (st->share)
 		kmes_share_give_back(st->share);
 }
