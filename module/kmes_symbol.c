@@ -80,7 +80,7 @@ static unsigned long find(const char *name)
 	return address - offset;
 }
 
-/* Fails with -ENOSYS when sleepers can never be woken; the rest can be done without. */
+/* -EOPNOTSUPP when sleepers can never be woken; the rest can be done without. */
 int kmes_symbols_find(void)
 {
 	unsigned long futex = find(FUTEX_SYSCALL);
