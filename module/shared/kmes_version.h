@@ -6,6 +6,6 @@
 #ifndef KMES_VERSION_H
 #define KMES_VERSION_H
 
-#define KMES_VERSION "0.1.0"
+#define KMES_VERSION "0.2.0"
 
 #endif
