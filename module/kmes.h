@@ -19,7 +19,9 @@
 #include <linux/kref.h>
 #include <linux/llist.h>
 #include <linux/mm_types.h>
+#include <linux/pid.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -147,13 +149,24 @@ struct kmes_subject {
 };
 
 void kmes_subjects_init(void);
-void kmes_subject_self(struct kmes_subject *s);
 int kmes_subject_of(struct kmes_subject *s, int pidfd);
 void kmes_subject_put(struct kmes_subject *s);
 bool kmes_subject_has(const struct kmes_subject *s, int capability);
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability);
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16]);
 void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
+
+/*
+ * The caller's process. Its leader stays until the caller has been released, and for
+ * another grace period, which interrupts off hold up; where RCU does not watch the caller
+ * is an idle task and its own leader.
+ */
+static inline void kmes_subject_self(struct kmes_subject *s)
+{
+	s->cred = NULL;
+	s->tgid = task_tgid_nr(current);
+	s->start = READ_ONCE(current->group_leader)->start_boottime;
+}
 
 /* kmes_write.c: the write phase, which every emission ends in. */
 

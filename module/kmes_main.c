@@ -25,8 +25,8 @@ union argument {
 	struct kmes_ioc_batch_for batch_for;
 };
 
-static long call_as(const struct kmes_subject *s, unsigned int cmd,
-		    const union argument *arg)
+static __always_inline long call_as(const struct kmes_subject *s, unsigned int cmd,
+				    const union argument *arg)
 {
 	switch (cmd) {
 	case KMES_IOC_ATTACH:
@@ -41,9 +41,9 @@ static long call_as(const struct kmes_subject *s, unsigned int cmd,
 }
 
 /* On behalf of another process: all three structures end alike. */
-static long call_for(unsigned int cmd, const union argument *arg)
+static noinline long call_for(unsigned int cmd, const union argument *arg)
 {
-	struct kmes_subject s;
+	struct kmes_subject s __uninitialized;
 	long ret;
 
 	BUILD_BUG_ON(offsetof(struct kmes_ioc_emit_for, pidfd) !=
@@ -60,31 +60,34 @@ static long call_for(unsigned int cmd, const union argument *arg)
 	return ret;
 }
 
+/* The sizes are constants, so that the compiler checks that the argument has room. */
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long address)
 {
-	union argument arg;
-	struct kmes_subject s;
-	bool on_behalf = false;
+	const void __user *from = (void __user *)address;
+	union argument arg __uninitialized;
+	struct kmes_subject s __uninitialized;
 
+	BUILD_BUG_ON(sizeof(arg.attach) != sizeof(arg.emit) ||
+		     sizeof(arg.batch) != sizeof(arg.emit) ||
+		     sizeof(arg.attach_for) != sizeof(arg.emit_for) ||
+		     sizeof(arg.batch_for) != sizeof(arg.emit_for));
 	switch (cmd) {
-	case KMES_IOC_ATTACH_FOR:
-	case KMES_IOC_EMIT_FOR:
-	case KMES_IOC_BATCH_FOR:
-		on_behalf = true;
-		break;
 	case KMES_IOC_ATTACH:
 	case KMES_IOC_EMIT:
 	case KMES_IOC_BATCH:
-		break;
+		if (copy_from_user(&arg.emit, from, sizeof(arg.emit)))
+			return -EFAULT;
+		kmes_subject_self(&s);
+		return call_as(&s, cmd, &arg);
+	case KMES_IOC_ATTACH_FOR:
+	case KMES_IOC_EMIT_FOR:
+	case KMES_IOC_BATCH_FOR:
+		if (copy_from_user(&arg.emit_for, from, sizeof(arg.emit_for)))
+			return -EFAULT;
+		return call_for(cmd, &arg);
 	default:
 		return -ENOTTY;
 	}
-	if (copy_from_user(&arg, (void __user *)address, _IOC_SIZE(cmd)))
-		return -EFAULT;
-	if (on_behalf)
-		return call_for(cmd, &arg);
-	kmes_subject_self(&s);
-	return call_as(&s, cmd, &arg);
 }
 
 static const struct file_operations device_fops = {

@@ -33,18 +33,6 @@ void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task)
 	rcu_read_unlock();
 }
 
-/*
- * The caller's process. Its leader stays until the caller has been released, and for
- * another grace period, which interrupts off hold up; where RCU does not watch the caller
- * is an idle task and its own leader.
- */
-void kmes_subject_self(struct kmes_subject *s)
-{
-	s->cred = NULL;
-	s->tgid = task_tgid_nr(current);
-	s->start = READ_ONCE(current->group_leader)->start_boottime;
-}
-
 #ifdef KMES_HAS_EXEC_STATE
 static bool is_dumpable(struct task_struct *task)
 {
