@@ -153,6 +153,7 @@ int kmes_subject_of(struct kmes_subject *s, int pidfd);
 void kmes_subject_put(struct kmes_subject *s);
 bool kmes_subject_has(const struct kmes_subject *s, int capability);
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability);
+void kmes_subject_guid_irqs_off(const struct kmes_subject *s, u8 guid[16]);
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16]);
 void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
 
@@ -170,8 +171,22 @@ static inline void kmes_subject_self(struct kmes_subject *s)
 
 /* kmes_write.c: the write phase, which every emission ends in. */
 
-void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
-		     const struct kmes_subject *s);
+/*
+ * All of a stamp but the time; nobody is known to emit where `s` is NULL. Interrupts are
+ * off. (Field by field: gcc clears a whole stamp with a string instruction.)
+ */
+static inline void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
+				   const struct kmes_subject *s)
+{
+	stamp->origin_class = origin_class;
+	memset(stamp->effective_token_guid, 0, sizeof(stamp->effective_token_guid));
+	memset(stamp->true_token_guid, 0, sizeof(stamp->true_token_guid));
+	if (s)
+		kmes_subject_guid_irqs_off(s, stamp->process_guid);
+	else
+		memset(stamp->process_guid, 0, sizeof(stamp->process_guid));
+}
+
 int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
 	       const struct kmes_stamp *stamp, bool from_call);
 

@@ -69,9 +69,10 @@ static int take_ring(struct kmes_buffer **b, unsigned long *flags)
  * records the ring took: all, or -ENOSPC. STALE, and the ring's capacity in the stage,
  * if that does not hold what a ring of this capacity would keep.
  */
-static int write_stage(struct kmes_stage *st, const struct kmes_record *records,
-		       struct kmes_stamp *stamp, u32 *written)
+static int write_stage(const struct kmes_subject *s, struct kmes_stage *st,
+		       const struct kmes_record *records, u32 *written)
 {
+	struct kmes_stamp stamp __uninitialized;
 	struct kmes_buffer *b;
 	unsigned long flags;
 	int err = take_ring(&b, &flags);
@@ -83,8 +84,9 @@ static int write_stage(struct kmes_stage *st, const struct kmes_record *records,
 		err = STALE;
 	} else {
 		*written = acceptable(records, st->count, b->w.capacity);
-		stamp->timestamp = ktime_get_real_ns();
-		kmes_write(b, records, *written, stamp, true);
+		kmes_stamp_init(&stamp, KMES_ORIGIN_USERSPACE, s);
+		stamp.timestamp = ktime_get_real_ns();
+		kmes_write(b, records, *written, &stamp, true);
 		if (*written < st->count)
 			err = -ENOSPC;
 	}
@@ -97,17 +99,14 @@ static int emit_once(const struct kmes_subject *s, struct kmes_stage *st,
 		     const struct kmes_batch_entry *entries, struct kmes_record *records,
 		     u32 count, u32 *written)
 {
-	struct kmes_stamp stamp __uninitialized;
 	int err = 0, staged, lengths = 0;
 
 	count = check_lengths(st, entries, count, &lengths);
 	if (!count)
 		return lengths;
 	staged = kmes_stage(st, entries, records, count);
-	if (st->count) {
-		kmes_stamp_init(&stamp, KMES_ORIGIN_USERSPACE, s);
-		err = write_stage(st, records, &stamp, written);
-	}
+	if (st->count)
+		err = write_stage(s, st, records, written);
 	kmes_stage_fini(st);
 	/* What stopped the write stands before what stopped the staging, and so on. */
 	return err ?: staged ?: lengths;

@@ -184,13 +184,16 @@ struct guid_cache {
 static DEFINE_PER_CPU(struct guid_cache, last_guid) = { .tgid = -1 };
 
 /* Version 8, in Microsoft's byte order. */
-static void make_guid(struct guid_cache *c, const struct kmes_subject *s)
+static noinline void make_guid(struct guid_cache *c, const struct kmes_subject *s,
+			       u8 guid[16])
 {
 	u64 low = siphash_3u64(s->tgid, s->start, 0, &guid_key);
 	u64 high = siphash_3u64(s->tgid, s->start, 1, &guid_key);
 
 	/*
-	 * All stores stand together: no probe in a function called can see half of them.
+	 * The stores and the copy stand together, and nobody looks at the cache after
+	 * the return: a probe in a function called may emit for another process, and
+	 * must neither see half of this nor replace it.
 	 */
 	c->tgid = s->tgid;
 	c->start = s->start;
@@ -198,22 +201,30 @@ static void make_guid(struct guid_cache *c, const struct kmes_subject *s)
 	memcpy(c->guid + 8, &high, sizeof(high));
 	c->guid[7] = (c->guid[7] & 0x0f) | 0x80;
 	c->guid[8] = (c->guid[8] & 0x3f) | 0x80;
+	memcpy(guid, c->guid, sizeof(c->guid));
 }
 
 /*
  * The process's GUID: the same for each of its events, another for each process during
- * this load of the module, not to be guessed from what is known of the process. In any
- * context but NMI.
+ * this load of the module, not to be guessed from what is known of the process.
+ * Interrupts are off, and not for an NMI.
  */
+void kmes_subject_guid_irqs_off(const struct kmes_subject *s, u8 guid[16])
+{
+	struct guid_cache *c = this_cpu_ptr(&last_guid);
+
+	if (likely(c->tgid == s->tgid && c->start == s->start))
+		memcpy(guid, c->guid, sizeof(c->guid));
+	else
+		make_guid(c, s, guid);
+}
+
+/* The same in any context but NMI. */
 void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16])
 {
-	struct guid_cache *c;
 	unsigned long flags;
 
 	local_irq_save(flags);
-	c = this_cpu_ptr(&last_guid);
-	if (c->tgid != s->tgid || c->start != s->start)
-		make_guid(c, s);
-	memcpy(guid, c->guid, sizeof(c->guid));
+	kmes_subject_guid_irqs_off(s, guid);
 	local_irq_restore(flags);
 }

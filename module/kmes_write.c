@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kmes_write.c - the write phase, which every emission ends in. */
-#include <linux/string.h>
-
 #include "kmes.h"
-
-/* All of a stamp but the time; nobody is known to emit where `s` is NULL. */
-void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
-		     const struct kmes_subject *s)
-{
-	memset(stamp, 0, sizeof(*stamp));
-	stamp->origin_class = origin_class;
-	if (s)
-		kmes_subject_guid(s, stamp->process_guid);
-}
 
 /*
  * Writes the records in one publication and wakes whoever waits for it. Interrupts are
