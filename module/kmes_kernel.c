@@ -29,6 +29,42 @@ static void stamp_self(struct kmes_stamp *stamp, u8 origin_class)
 	stamp->timestamp = ktime_get_real_fast_ns();
 }
 
+/* 0, or what is wrong with an event, which this ring then never takes. */
+static int to_record(struct kmes_record *r, const struct kmes_buffer *b,
+		     const struct kmes_kernel_event *e)
+{
+	int err = kmes_emit_check_trusted(b->w.capacity, e->type_len, e->payload_len);
+
+	r->type = e->type;
+	r->type_len = e->type_len;
+	r->payload = e->payload;
+	r->payload_len = e->payload_len;
+	return err;
+}
+
+int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
+{
+	struct kmes_stamp stamp __uninitialized;
+	struct kmes_record r __uninitialized;
+	struct kmes_buffer *b;
+	unsigned long flags;
+	int err;
+
+	if (in_nmi())
+		return -EPERM;
+	local_irq_save(flags);
+	stamp_self(&stamp, origin_class);
+	b = kmes_this_buffer();
+	err = to_record(&r, b, event);
+	if (err)
+		kmes_ring_drop(&b->w);
+	else
+		kmes_write(b, &r, 1, &stamp, false);
+	local_irq_restore(flags);
+	return err;
+}
+EXPORT_SYMBOL_GPL(kmes_emit_kernel);
+
 /*
  * Writes the events before the first bad one, up to RUN_MAX of them, in one publication,
  * and returns how many. The bad one spends its sequence, and `*err` is what is wrong
@@ -42,16 +78,9 @@ static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *even
 
 	*err = 0;
 	for (n = 0; n < min_t(u32, count, RUN_MAX); n++) {
-		const struct kmes_kernel_event *e = &events[n];
-
-		*err = kmes_emit_check_trusted(b->w.capacity, e->type_len,
-					       e->payload_len);
+		*err = to_record(&run[n], b, &events[n]);
 		if (*err)
 			break;
-		run[n].type = e->type;
-		run[n].type_len = e->type_len;
-		run[n].payload = e->payload;
-		run[n].payload_len = e->payload_len;
 	}
 	kmes_write(b, run, n, stamp, false);
 	if (*err)
@@ -59,45 +88,27 @@ static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *even
 	return n;
 }
 
-/* Returns how many were stored; `*err` is what was wrong with the last one, or 0. */
-static int emit_all(u8 origin_class, const struct kmes_kernel_event *events, u32 count,
-		    int *err)
+int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
+			   u32 count)
 {
 	struct kmes_stamp stamp __uninitialized;
 	u32 done = 0, stored = 0;
 	unsigned long flags;
+	int err;
 
-	*err = -EPERM;
 	if (in_nmi())
 		return -EPERM;
 	local_irq_save(flags);
 	stamp_self(&stamp, origin_class);
 	while (done < count) {
 		u32 n = write_run(kmes_this_buffer(), events + done, count - done, &stamp,
-				  err);
+				  &err);
 
 		stored += n;
-		done += n + !!*err;
+		done += n + !!err;
 	}
 	local_irq_restore(flags);
 	return stored;
-}
-
-int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
-{
-	int err;
-
-	emit_all(origin_class, event, 1, &err);
-	return err;
-}
-EXPORT_SYMBOL_GPL(kmes_emit_kernel);
-
-int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *events,
-			   u32 count)
-{
-	int err;
-
-	return emit_all(origin_class, events, count, &err);
 }
 EXPORT_SYMBOL_GPL(kmes_emit_kernel_batch);
 
