@@ -231,7 +231,13 @@ struct kmes_stage {
 
 int kmes_stage(struct kmes_stage *st, const struct kmes_batch_entry *entries,
 	       struct kmes_record *records, u32 count);
-void kmes_stage_fini(struct kmes_stage *st);
+void kmes_stage_free(struct kmes_stage *st);
+
+static inline void kmes_stage_fini(struct kmes_stage *st)
+{
+	if (unlikely(st->bytes != st->small))
+		kmes_stage_free(st);
+}
 
 /* kmes_kernel.c: besides what kmes_kernel.h has. */
 

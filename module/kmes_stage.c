@@ -183,10 +183,8 @@ int kmes_stage(struct kmes_stage *st, const struct kmes_batch_entry *entries,
 	return err;
 }
 
-void kmes_stage_fini(struct kmes_stage *st)
+void kmes_stage_free(struct kmes_stage *st)
 {
-	if (likely(st->bytes == st->small))
-		return;
 	if (st->pages)
 		free_pages_of(st);
 	else
