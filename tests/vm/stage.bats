@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# vm: --mem 192M --append "maxcpus=3 rootfstype=ramfs"
+# vm: --mem 256M --append "maxcpus=3 rootfstype=ramfs"
 # How much memory emitters can have staged at once, in a machine that has little.
 
 # calm CASE: the case passes, and the kernel was not short of memory for anybody.
