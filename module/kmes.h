@@ -159,8 +159,7 @@ void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
 
 /*
  * The caller's process. Its leader stays until the caller has been released, and for
- * another grace period, which interrupts off hold up; where RCU does not watch the caller
- * is an idle task and its own leader.
+ * another grace period, which interrupts off hold up.
  */
 static inline void kmes_subject_self(struct kmes_subject *s)
 {

@@ -16,12 +16,13 @@
  * waits for its own update to end, which this may be called from, and stands in suspend.
  *
  * Who emits is known in task context alone, and no more when the task has been released:
- * then its process may be gone.
+ * then its process may be gone. An idle task is no process; a CPU that polls while it is
+ * idle calls there what others get called by an interrupt.
  */
 static void stamp_self(struct kmes_stamp *stamp, u8 origin_class)
 {
 	struct kmes_subject self __uninitialized;
-	bool is_known = in_task() && pid_alive(current);
+	bool is_known = in_task() && !is_idle_task(current) && pid_alive(current);
 
 	if (is_known)
 		kmes_subject_self(&self);
