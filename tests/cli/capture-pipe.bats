@@ -194,7 +194,7 @@ has_opened() {
 	rings_start --slots=1 --exempt --capacity=16M
 	kmes-emit -n 50000 -t x
 	kmes-dump -sq -w f
-	for i in {1..200}; do echo f; done >names
+	for i in {1..5000}; do echo f; done >names
 	for options in '-c 9' '-t nothing'; do
 		# shellcheck disable=SC2046,SC2086 # words
 		background dump kmes-dump $options $(cat names)
