@@ -60,7 +60,8 @@ static inline void kmes_move_begin(struct kmes_move *m,
 
 /*
  * Copies up to KMES_MOVE_CHUNK bytes into `w`, a fresh ring, and returns how many there
- * are still to copy. Of `old` only what never changes is looked at, and its pages.
+ * are still to copy. Of `old` only what never changes is looked at, and its pages. They
+ * need not be sound, as a simulator's may not be: no copy leaves the two rings.
  */
 static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer *w,
 				   const struct kmes_ring_writer *old)
@@ -81,6 +82,8 @@ static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer 
 	n = write_pos - from;
 	if (n > KMES_MOVE_CHUNK)
 		n = KMES_MOVE_CHUNK;
+	if (n > old->capacity)
+		n = old->capacity;
 	kmes_copy_shared(w->data + ((from - m->base) & (w->capacity - 1)),
 			 old->data + (from & (old->capacity - 1)), n);
 	m->copied = from + n;
@@ -127,7 +130,10 @@ static inline bool kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer
 		first = kmes_ring_end(old);
 		sound = false;
 	}
-	from = m->copied > first.pos ? m->copied : first.pos;
+	from = first.pos;
+	/* Unless the page showed positions that never were. */
+	if (m->copied > from && m->copied <= old->write_pos)
+		from = m->copied;
 	if (old->write_pos - from > KMES_MOVE_REST)
 		return false;
 	if (first.pos != m->base && old->write_pos - first.pos <= KMES_MOVE_REST) {
@@ -160,7 +166,8 @@ static inline void kmes_move_all(struct kmes_ring_writer *w,
 	kmes_move_begin(&m, old, w->capacity);
 	while (kmes_move_step(&m, w, old))
 		;
-	kmes_move_finish(&m, w, old, w->capacity);
+	if (!kmes_move_finish(&m, w, old, w->capacity))
+		kmes_move_finish(&m, w, old, KMES_MOVE_REST);
 }
 
 #endif
