@@ -43,9 +43,10 @@ int run_serve_program(const struct run_program *program, int device, int signals
 			if (has_ended(program->pid, &status))
 				return status;
 		}
+		/* POLLERR says no more than that a signal came while it was busy. */
 		if (fds[0].revents & POLLIN)
 			run_serve(program->listener, device);
-		else if (fds[0].revents)
+		else if (fds[0].revents & POLLHUP)
 			fds[0].fd = -1; /* nobody is behind the filter any more */
 	}
 }
@@ -63,7 +64,7 @@ static _Noreturn void serve_to_the_last(int listener, int device)
 	if (run_keep_alone(kept, 2, 3) < 0 || run_give_away(0, 2) < 0 || chdir("/") < 0)
 		_exit(RUN_FAILED);
 	p.fd = listener;
-	while (poll(&p, 1, -1) < 0 || p.revents & POLLIN)
+	while (poll(&p, 1, -1) < 0 || !(p.revents & POLLHUP))
 		if (p.revents & POLLIN)
 			run_serve(listener, device);
 	_exit(0);

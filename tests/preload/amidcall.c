@@ -2,8 +2,9 @@
 /*
  * amidcall.c - to be preloaded into kmes-run: what may come between the steps of a call.
  *
- * AMID_FAULT=eintr: each thing that the listener is asked or told fails once, as it does
- * when kmes-run is stopped while another thread holds the listener.
+ * AMID_FAULT=eintr: each thing that the listener is asked or told fails once, and each wait
+ * for it ends with POLLERR once, as when kmes-run is stopped while another thread holds
+ * the listener.
  *
  * AMID_WAIT: when the file `armed` is in the current folder kmes-run removes that, makes
  * `waits`, and goes on when that has been removed:
@@ -17,7 +18,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -39,6 +42,31 @@ static int fails_now(unsigned long request)
 	return _IOC_TYPE(request) == SECCOMP_IOC_MAGIC &&
 	       request != SECCOMP_IOCTL_NOTIF_RECV && is_set("AMID_FAULT", "eintr") &&
 	       (even = !even);
+}
+
+static int is_listener(int fd)
+{
+	char path[32], name[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "seccomp");
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	static int (*real)(struct pollfd *, nfds_t, int);
+	static int even;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "poll");
+	if (timeout < 0 && is_set("AMID_FAULT", "eintr") && is_listener(fds[0].fd) &&
+	    (even = !even)) {
+		for (nfds_t i = 1; i < count; i++)
+			fds[i].revents = 0;
+		fds[0].revents = POLLERR;
+		return 1;
+	}
+	return real(fds, count, timeout);
 }
 
 /* A batch is asked for without an array at first. */

@@ -176,6 +176,14 @@ amid() {
 	AMID_FAULT=eintr LD_PRELOAD=$AMIDCALL kmes-run native_cases read truncated
 }
 
+@test "kmes-run: what outlives the program keeps its calls, also when kmes-run is stopped amid them" {
+	mkfifo gate
+	AMID_FAULT=eintr LD_PRELOAD=$AMIDCALL kmes-run bash -c '
+		{ read -r <gate; native_cases read truncated && >emitted; } >/dev/null 2>&1 3>&- &'
+	echo go >gate
+	until_there emitted
+}
+
 # --- the program's life ---
 
 @test "kmes-run: the tools work with -S native" {
