@@ -137,8 +137,8 @@ int kmes_symbols_find(void);
  *    another program changes neither.
  *
  * Of what else may change during a call, its arguments are copied from user space before
- * anything is decided (kmes_main.c), limits are read once (struct emit_terms in
- * kmes_emit.c), a bucket and its rate are looked at under one lock (kmes_rate.c), and the
+ * anything is decided (kmes_main.c), limits are read once (struct kmes_stage has
+ * them), a bucket and its rate are looked at under one lock (kmes_rate.c), and the
  * capacity that counts is that of the ring which is written with interrupts off.
  */
 

@@ -51,7 +51,7 @@ struct kmes_stamp {
 	__u8 process_guid[16];
 };
 
-/* Per-CPU counts since the first ring; see kmes_ring_migrate for what travels. */
+/* Per-CPU counts since the first ring; kmes_move_finish takes them along. */
 struct kmes_ring_counts {
 	__u64 emitted_events; /* written, without drops */
 	__u64 emitted_bytes;
