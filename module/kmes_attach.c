@@ -11,7 +11,7 @@
 #include <linux/pagemap.h>
 #include <linux/uaccess.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /*
  * The mapping. Every page is handed out read-only at its first touch. A store then asks

@@ -8,7 +8,7 @@
 #include <linux/topology.h>
 #include <linux/vmalloc.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* A shortage is an error of ours and never wakes the OOM killer. */
 #define KMES_GFP (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)

@@ -13,7 +13,7 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 #include "kmes_self.h"
 
 static int apply_capacity(u64 old, u64 value);

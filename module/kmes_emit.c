@@ -7,7 +7,7 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* A batch of up to so many events needs no memory for its entries but the stack's. */
 #define FEW_EVENTS 8

@@ -15,7 +15,7 @@
 #include <linux/minmax.h>
 #include <linux/workqueue.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 #define FIRST_SECONDS 1
 #define MAX_SECONDS 64

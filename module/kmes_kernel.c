@@ -6,7 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* Events of a batch that are handed to the ring together. */
 #define RUN_MAX 16

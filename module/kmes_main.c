@@ -12,7 +12,7 @@
 #include <linux/module.h>
 #include <linux/uaccess.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 #include "kmes_version.h"
 
 /* All argument structures begin with those of the simple calls. */

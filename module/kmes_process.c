@@ -19,7 +19,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 #define PAYLOAD_SIZE 384
 /* What a payload takes besides a file name. */

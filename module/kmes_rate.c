@@ -12,7 +12,7 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 #include "kmes_rate.h"
 
 #define RATE_BITS 8

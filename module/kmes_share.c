@@ -28,7 +28,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 #define SHARE_OWN 65536
 #define SHARE_OF_RAM 16

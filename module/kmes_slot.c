@@ -9,7 +9,7 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* With no more than this left to copy, the switch is tried: some tens of microseconds. */
 #define KMES_SWAP_REST 65536u

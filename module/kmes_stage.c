@@ -14,7 +14,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* Up to here an area is one block of pages or a part of one, if there is such a block. */
 #define BLOCK_MAX 65536

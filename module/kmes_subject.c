@@ -13,7 +13,7 @@
 #include <linux/sched/task.h>
 #include <linux/siphash.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* Constant from the load on. */
 static siphash_key_t guid_key __ro_after_init;

@@ -17,7 +17,7 @@
 #include <linux/ptrace.h>
 #include <linux/static_call.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 static long no_futex(const struct pt_regs *regs)
 {

@@ -3,7 +3,7 @@
 #include <linux/random.h>
 #include <linux/sysfs.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 static struct kobject *root;
 static u8 stream_id[16];

@@ -30,7 +30,7 @@
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
-#include "kmes.h"
+#include "kmes_module.h"
 
 /* Pages of the file: rings that exist at the same time, old ones included. */
 #define WAKE_PAGES BIT(18)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* kmes_write.c - the write phase, which every emission ends in. */
-#include "kmes.h"
+#include "kmes_module.h"
 
 /*
  * Writes the records in one publication and wakes whoever waits for it. Interrupts are

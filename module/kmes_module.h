@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes.h - what the files of kmes.ko share.
+ * kmes_module.h - what the files of kmes.ko share.
  *
  * A slot stands for a CPU and lives as long as the module; it points to the CPU's buffer
  * of today. A buffer is one ring: its pages, its writer, its name in the wake file. A
@@ -12,8 +12,8 @@
  * buffer is replaced no CPU finds it any more: after the replacer it is kmes_heal.c alone
  * that writes its producer page, in a work item that never runs twice at a time.
  */
-#ifndef KMES_H
-#define KMES_H
+#ifndef KMES_MODULE_H
+#define KMES_MODULE_H
 
 #include <linux/kobject.h>
 #include <linux/kref.h>
