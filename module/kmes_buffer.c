@@ -133,7 +133,6 @@ struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generati
 		return ERR_PTR(-ENOMEM);
 	kref_init(&b->ref);
 	spin_lock_init(&b->lock);
-	kmes_heal_init_buffer(b);
 	err = alloc_parts(b, cpu, capacity);
 	if (err) {
 		free_buffer(b);

@@ -111,9 +111,15 @@ static int __init kmes_init(void)
 	kmes_config_init();
 	kmes_rate_set(kmes_config_get(KMES_SET_RATE));
 	kmes_subjects_init();
-	err = kmes_wake_init();
+	err = kmes_symbols_find();
 	if (err)
 		return err;
+	err = kmes_wake_file_init();
+	if (err)
+		return err;
+	err = kmes_wake_init();
+	if (err)
+		goto err_wake_file;
 	err = kmes_heal_init();
 	if (err)
 		goto err_wake;
@@ -146,6 +152,8 @@ err_heal:
 	kmes_heal_fini();
 err_wake:
 	kmes_wake_fini();
+err_wake_file:
+	kmes_wake_file_fini();
 	return err;
 }
 
@@ -158,6 +166,7 @@ static void __exit kmes_exit(void)
 	kmes_slots_fini();
 	kmes_heal_fini();
 	kmes_wake_fini();
+	kmes_wake_file_fini();
 }
 
 module_init(kmes_init);

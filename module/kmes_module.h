@@ -105,15 +105,23 @@ void kmes_heal_replaced(struct kmes_buffer *b);
 void kmes_heal_mapped(struct kmes_buffer *b);
 void kmes_heal_unmapped(struct kmes_buffer *b);
 
-/* kmes_wake.c: waking the sleepers on a producer page. */
+/* kmes_wake_file.c: the producer pages, and the mapping through which they are woken. */
+
+int kmes_wake_file_init(void);
+void kmes_wake_file_fini(void);
+struct page *kmes_wake_page_new(int node, u32 *id);
+void kmes_wake_page_free(struct page *page, u32 id);
+int kmes_wake_file_map(void);
+void kmes_wake_file_unmap(void);
+void kmes_wake_page_wake(u32 id);
+
+/* kmes_wake.c: wakes the consumers that sleep on a ring. */
 
 int kmes_wake_init(void);
 void kmes_wake_fini(void);
-struct page *kmes_wake_page_new(int node, u32 *id);
-void kmes_wake_page_free(struct page *page, u32 id);
-/* Asks for a wake of everybody who sleeps on this buffer. Interrupts are off. */
+/* Requests a wake of all sleepers on this buffer. Interrupts are off. */
 void kmes_wake(struct kmes_buffer *b);
-/* The same for a system call, which holds no lock of the scheduler's. */
+/* The same for a system call, which holds no scheduler locks. */
 void kmes_wake_from_call(struct kmes_buffer *b);
 
 /* kmes_symbol.c: functions of the kernel that it does not export; calls are direct. */

@@ -192,6 +192,7 @@ static struct kmes_buffer **alloc_all(u64 capacity, bool first)
 			put_all(buffers);
 			return ERR_CAST(b);
 		}
+		kmes_heal_init_buffer(b);
 		buffers[cpu] = b;
 	}
 	return buffers;
