@@ -31,37 +31,12 @@ B := build/char
 SAN_FLAGS := $(if $(shell echo | $(CC) -dM -E - | grep CHAR_UNSIGNED),-fsigned-char,-funsigned-char)
 endif
 
-# What the library is made of, libcommon/NAME.c, one a line, by alphabet.
+# The library, libcommon/NAME.c, one a line: the rings first, then folder by folder.
 LIB_OBJS := \
-	block \
 	boot_id \
-	capture_read \
-	capture_write \
-	cli \
-	cli_cpus \
-	cli_events \
-	cli_message \
-	cli_out \
-	cli_print \
-	cli_signal \
-	cli_source \
-	cli_value \
-	columns \
 	error \
 	event \
-	filter \
-	format \
-	format_json \
-	format_text \
-	glob \
-	inflate \
 	mapping \
-	match \
-	match_walk \
-	member \
-	number \
-	numeral \
-	outbuf \
 	payload \
 	reader \
 	ring \
@@ -72,25 +47,53 @@ LIB_OBJS := \
 	source_kernel \
 	source_native \
 	source_sim \
-	special \
-	stamp \
-	store \
-	subbuf \
-	text \
-	text_value \
-	trace_instance \
-	trace_select \
 	wait \
 	wait_group \
-	when \
+	base/escape \
+	base/float \
+	base/glob \
+	base/outbuf \
+	capture/block \
+	capture/capture_read \
+	capture/capture_write \
+	capture/inflate \
+	capture/member \
+	capture/store \
+	filter/filter \
+	filter/match \
+	filter/match_walk \
+	filter/number \
+	print/columns \
+	print/format \
+	print/format_json \
+	print/format_text \
+	print/sid_guid \
+	print/time_text \
+	print/value \
+	trace/subbuf \
+	trace/trace_instance \
+	trace/trace_select \
 
 # The tracefs source, where libtraceevent is installed.
 TRACEFS_OBJS := \
-	source_tracefs \
-	trace_format \
-	trace_record \
-	trace_ring \
-	trace_text \
+	trace/source_tracefs \
+	trace/trace_format \
+	trace/trace_record \
+	trace/trace_ring \
+	trace/trace_text \
+
+# What the tools share and do not install, libcommon/cli/NAME.c.
+CLI_OBJS := \
+	cli \
+	cli_cpus \
+	cli_events \
+	cli_message \
+	cli_out \
+	cli_print \
+	cli_signal \
+	cli_source \
+	cli_value \
+	when \
 
 # What the tools are made of, src/TOOL/NAME.c; one that lists nothing is not built.
 ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wait
@@ -101,8 +104,8 @@ OBJS_kmes-dump := \
 	names \
 	options \
 	order \
+	playback \
 	record \
-	row \
 	run \
 	tally \
 
@@ -111,21 +114,21 @@ OBJS_kmes-emit := \
 	event \
 	input \
 	json \
-	letter \
 	lines \
 	main \
 	sender \
+	strict \
 	tags \
 
 OBJS_kmes-resize := \
 	main \
 	report \
-	rings \
+	resize \
 
 OBJS_kmes-run := \
 	emit \
+	fds \
 	filter \
-	keep \
 	loop \
 	main \
 	program \
@@ -148,8 +151,8 @@ OBJS_kmes-sim := \
 	slots \
 
 OBJS_kmes-stat := \
-	beat \
 	capture_stat \
+	interval \
 	json \
 	main \
 	prometheus \
@@ -205,6 +208,8 @@ SILENT := $(findstring s,$(firstword -$(MAKEFLAGS)))
 say   = $(if $(V)$(SILENT),,@printf '  %-8s%s\n' $(1) $@)
 
 LIBKMES  := $(B)/lib/libkmes.a
+LIBCLI   := $(B)/lib/libcli.a
+LIBS_OWN := $(LIBCLI) $(LIBKMES)
 PROGRAMS := $(TOOLS:%=$(B)/bin/%)
 
 all: $(LIBKMES) $(PROGRAMS) #: programs in build/bin, library in build/lib
@@ -223,16 +228,18 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(OWN) $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-$(LIBKMES): $(LIB_OBJS:%=$(B)/obj/libcommon/%.o) Makefile
+$(LIBKMES): $(LIB_OBJS:%=$(B)/obj/libcommon/%.o)
+$(LIBCLI): $(CLI_OBJS:%=$(B)/obj/libcommon/cli/%.o)
+$(LIBKMES) $(LIBCLI): Makefile
 	@mkdir -p $(@D)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 define tool_rule
-$(B)/bin/$(1): $(OBJS_$(1):%=$(B)/obj/src/$(1)/%.o) $(LIBKMES)
+$(B)/bin/$(1): $(OBJS_$(1):%=$(B)/obj/src/$(1)/%.o) $(LIBS_OWN)
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
-	$(Q)$$(LINK) $$(filter %.o,$$^) $(LIBKMES) $(LIBS_$(1)) $(LIBS) $$(LDLIBS)
+	$(Q)$$(LINK) $$(filter %.o,$$^) $(LIBS_OWN) $(LIBS_$(1)) $(LIBS) $$(LDLIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
@@ -254,10 +261,10 @@ $(LIBTEST): $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/lib/*.c)) $(TOOL_PARTS)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
-$(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBKMES)
+$(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBS_OWN)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(LINK) $< $(LIBTEST) $(LIBKMES) $(TEST_LIBS) $(LIBS) $(LDLIBS)
+	$(Q)$(LINK) $< $(LIBTEST) $(LIBS_OWN) $(TEST_LIBS) $(LIBS) $(LDLIBS)
 
 # 32-bit programs, for the module's compatible calls; the kernel's headers are the 64-bit ones.
 $(COMPAT): $(B)/%: %.c Makefile $(wildcard module/shared/*.h tests/vm/*.h)
@@ -344,7 +351,7 @@ fuzzer-%:
 	clang -g -O1 -DKMES_LIBFUZZER -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=all $(filter-out -MMD -MP,$(OWN)) -Wno-unused-function -Itests/lib -I. \
 		-o build/fuzzer/$* tests/fuzz/$*.c $(wildcard tests/lib/*.c) \
-		$(LIB_OBJS:%=libcommon/%.c) $(TEST_LIBS) $(LIBS)
+		$(LIB_OBJS:%=libcommon/%.c) $(CLI_OBJS:%=libcommon/cli/%.c) $(TEST_LIBS) $(LIBS)
 	build/fuzzer/$* -max_total_time=$(TIME) -max_len=640 build/fuzzer/$*.corpus
 
 check-stress: all stress-programs #: the long stress tests

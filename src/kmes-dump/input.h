@@ -3,7 +3,7 @@
 #ifndef DUMP_INPUT_H
 #define DUMP_INPUT_H
 
-#include "row.h"
+#include "playback.h"
 
 struct dump_input {
 	bool is_row; /* captures are read, not rings */

@@ -2,7 +2,7 @@
 /* options.c - the command line of kmes-dump, checked before anything is opened. */
 #include "options.h"
 
-#include "capture.h"
+#include "capture/capture.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef DUMP_OPTIONS_H
 #define DUMP_OPTIONS_H
 
-#include "cli_events.h"
-#include "when.h"
+#include "cli/cli_events.h"
+#include "cli/when.h"
 
 struct dump_record_opts {
 	const char *file;     /* NULL: no capture is written; "-" is standard output */

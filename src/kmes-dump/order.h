@@ -9,7 +9,7 @@
 #ifndef DUMP_ORDER_H
 #define DUMP_ORDER_H
 
-#include "capture.h"
+#include "capture/capture.h"
 
 /* The memory that the window takes; one event that is larger has it alone. */
 #define DUMP_ORDER_BYTES (64u << 20)

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 /* Whether somebody reads a FIFO by now is asked after so often. */
 #define FIFO_MS 20

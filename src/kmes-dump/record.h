@@ -3,7 +3,7 @@
 #ifndef DUMP_RECORD_H
 #define DUMP_RECORD_H
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "input.h"
 #include "names.h"
 

@@ -4,7 +4,7 @@
 #define DUMP_RUN_H
 
 #include "options.h"
-#include "cli_print.h"
+#include "cli/cli_print.h"
 #include "record.h"
 #include "tally.h"
 

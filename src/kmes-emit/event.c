@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "emit.h"
 
 static void put_json(struct json *json, struct kmes_pack *out, const char *text,

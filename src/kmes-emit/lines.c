@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "emit.h"
 
 static int take_line(struct json *json, struct sender *s, const struct input *in,

@@ -3,7 +3,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "resize.h"
 
 struct resize_change {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "run.h"
 
 /* Ignored, it would hide the program's status from us; the program gets it as we did. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "call.h"
-#include "cli.h"
+#include "cli/cli.h"
 
 /*
  * Asks or tells the listener something about a call. If we are stopped, as by a terminal's

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "run.h"
 
 bool run_targets_are_visible(void)

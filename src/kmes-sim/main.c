@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "options.h"
 #include "sim.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 
 /* A pipe that brings nothing is waited for in steps. */
 #define WAIT_MS 1000

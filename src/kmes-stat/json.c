@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "stat.h"
-#include "text.h"
+#include "base/escape.h"
 
 typedef unsigned long long ull;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "beat.h"
+#include "interval.h"
 #include "capture_stat.h"
 #include "stat.h"
 #include "trace_stat.h"

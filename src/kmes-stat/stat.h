@@ -3,7 +3,7 @@
 #ifndef STAT_H
 #define STAT_H
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "sample.h"
 
 struct stat_format {

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "stat.h"
-#include "trace_instance.h"
+#include "trace/trace_instance.h"
 
 /* Each sub-buffer has a time stamp and a commit word in front. */
 #define SUBBUF_HEADER 16

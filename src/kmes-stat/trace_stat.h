@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "sample.h"
 
 /* One CPU's part of a buffer. */

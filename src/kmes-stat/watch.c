@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "beat.h"
+#include "interval.h"
 
 #ifdef KMES_HAVE_NCURSES
 

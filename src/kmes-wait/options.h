@@ -3,7 +3,7 @@
 #ifndef WAIT_OPTIONS_H
 #define WAIT_OPTIONS_H
 
-#include "cli_events.h"
+#include "cli/cli_events.h"
 
 struct wait_opts {
 	struct cli_events events;

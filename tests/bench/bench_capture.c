@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 
 #define RATE 1000000u
 /* What is not sent within this time of its turn is left out. */

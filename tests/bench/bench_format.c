@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format.h"
+#include "print/format.h"
 #include "kmes.h"
 #include "tap.h"
 

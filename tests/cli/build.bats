@@ -45,10 +45,10 @@ sources() {
 
 @test "a compiler's new warning does not stop a user's make" {
 	sources "$KMES_TMP/tree"
-	echo 'int kmes_unused(void) { int unused; return 0; }' >>tree/libcommon/glob.c
-	env -u WERROR make -s -C tree build/obj/libcommon/glob.o
-	touch tree/libcommon/glob.c
-	run make -s -C tree WERROR=-Werror build/obj/libcommon/glob.o
+	echo 'int kmes_unused(void) { int unused; return 0; }' >>tree/libcommon/base/glob.c
+	env -u WERROR make -s -C tree build/obj/libcommon/base/glob.o
+	touch tree/libcommon/base/glob.c
+	run make -s -C tree WERROR=-Werror build/obj/libcommon/base/glob.o
 	assert_status 2
 	assert_match "$output" 'Werror'
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "hostile.h"
 #include "tap.h"
 #include "testring.h"

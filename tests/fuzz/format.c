@@ -17,8 +17,8 @@
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
-#include "columns.h"
-#include "hidden.h"
+#include "print/columns.h"
+#include "base/invisible.h"
 #include "hostile.h"
 #include "kmes_msgpack.h"
 #include "sample.h"

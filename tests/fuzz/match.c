@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "match.h"
+#include "filter/match.h"
 #include "tap.h"
 
 #define LEVELS_MAX 4

@@ -14,10 +14,10 @@
 #include <time.h>
 
 #include "kmes_msgpack.h"
-#include "subbuf.h"
+#include "trace/subbuf.h"
 #include "tap.h"
 #ifdef KMES_HAVE_TRACEEVENT
-#include "trace_format.h"
+#include "trace/trace_format.h"
 #endif
 
 #define IDS 8u

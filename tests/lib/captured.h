@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 
 extern const struct kmes_capture_info captured_info;
 extern const struct kmes_capture_options captured_plain, captured_packed;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "unit.h"
 
 pid_t child_start(void (*body)(void *arg), void *arg, int *err)

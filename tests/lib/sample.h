@@ -3,7 +3,7 @@
 #ifndef KMES_TESTS_SAMPLE_H
 #define KMES_TESTS_SAMPLE_H
 
-#include "format.h"
+#include "print/format.h"
 
 /*
  * An event on CPU 0 with sequence 17, stamped 2026-11-29T20:21:22.123456789Z, from user

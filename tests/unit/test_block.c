@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "block.h"
-#include "inflate.h"
+#include "capture/block.h"
+#include "capture/inflate.h"
 #include "unit.h"
 
 /* A sink into a pipe that holds a page, and what came out of its other end. */

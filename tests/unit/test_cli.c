@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

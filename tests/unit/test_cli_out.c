@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "unit.h"
 
 #define FLOOD (1024 * 1024 + 77)

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "unit.h"
 
 static atomic_bool is_asking;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter.h"
-#include "match.h"
+#include "filter/filter.h"
+#include "filter/match.h"
 #include "unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "member.h"
+#include "capture/member.h"
 #include "unit.h"
 
 static bool is_start(void *arg, const uint8_t *bytes, size_t len)

@@ -1,280 +1,177 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Floating point numbers as text: literals, and the C library as a judge of the others. */
-#include <stdio.h>
-#include <stdlib.h>
+/* Numbers: what is one, and that comparing integers with floats never rounds. */
+#include <errno.h>
+#include <locale.h>
 #include <string.h>
 
-#include "number.h"
-#include "outbuf.h"
+#include "filter/number.h"
 #include "unit.h"
 
-static const char *text64(uint64_t bits)
-{
-	static char text[KMES_FLOAT_TEXT_MAX + 1];
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-	*put_float64(text, bits) = 0;
-	return text;
+static struct kmes_numeral parsed(const char *text)
+{
+	struct kmes_numeral number;
+
+	if (kmes_numeral_parse(&number, text))
+		fail_msg("'%s' is refused", text);
+	return number;
 }
 
-static const char *text_of(double v)
+static struct kmes_numeral real(double d)
 {
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	return text64(bits);
+	return (struct kmes_numeral){ .kind = KMES_NUMERAL_REAL, .d = d };
 }
 
-static const char *text32(uint32_t bits)
-{
-	static char text[KMES_FLOAT_TEXT_MAX + 1];
-
-	*put_float32(text, bits) = 0;
-	return text;
-}
-
-static const char *text_of_float(float v)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	return text32(bits);
-}
-
-static void number_float64_prints_the_fewest_digits(void **state)
+static void numeral_kinds_are_told_by_the_form(void **state)
 {
 	(void)state;
-	assert_string_equal(text_of(0.0), "0.0");
-	assert_string_equal(text_of(-0.0), "-0.0");
-	assert_string_equal(text_of(1.0), "1.0");
-	assert_string_equal(text_of(-1.5), "-1.5");
-	assert_string_equal(text_of(0.1), "0.1");
-	assert_string_equal(text_of(0.3), "0.3");
-	assert_string_equal(text_of(0.1 + 0.2), "0.30000000000000004");
-	assert_string_equal(text_of(1.0 / 3), "0.3333333333333333");
-	assert_string_equal(text_of(2.0 / 3), "0.6666666666666666");
-	assert_string_equal(text_of(100.0), "100.0");
-	assert_string_equal(text_of(123456.789), "123456.789");
-	assert_string_equal(text_of(0.0001), "0.0001");
-	assert_string_equal(text_of(0.00012345), "0.00012345");
-	assert_string_equal(text_of(0.00001), "1e-5");
-	assert_string_equal(text_of(1.25e-7), "1.25e-7");
-	assert_string_equal(text_of(9007199254740991.0), "9007199254740991.0");
-	assert_string_equal(text_of(9007199254740992.0), "9007199254740992.0");
-	assert_string_equal(text_of(9007199254740993.0), "9007199254740992.0");
-	assert_string_equal(text_of(1e15), "1000000000000000.0");
-	assert_string_equal(text_of(1e16), "1e16");
-	assert_string_equal(text_of(123456789012345680.0), "1.2345678901234568e17");
-	assert_string_equal(text_of(1e22), "1e22");
-	assert_string_equal(text_of(1e23), "1e23");
-	assert_string_equal(text_of(9.5367431640625e-7),
-			    "9.5367431640625e-7"); /* 2^-20 */
+	assert_int_equal(parsed("0").kind, KMES_NUMERAL_UNSIGNED);
+	assert_int_equal(parsed("-0").kind, KMES_NUMERAL_UNSIGNED);
+	assert_int_equal(parsed("010").u, 10);
+	assert_int_equal(parsed("18446744073709551615").u, UINT64_MAX);
+	assert_int_equal(parsed("-1").kind, KMES_NUMERAL_NEGATIVE);
+	assert_int_equal(parsed("-9223372036854775808").i, INT64_MIN);
+	assert_int_equal(parsed("1.0").kind, KMES_NUMERAL_REAL);
+	assert_int_equal(parsed("1e3").kind, KMES_NUMERAL_REAL);
+	assert_true(parsed("-2.5e-1").d == -0.25);
+	assert_true(parsed("1E+2").d == 100.0);
+	/* Past both kinds of integers a double is the nearest. */
+	assert_true(parsed("18446744073709551616").d == 18446744073709551616.0);
+	assert_true(parsed("-9223372036854775809").d == -9223372036854775808.0);
 }
 
-static void number_float64_prints_the_extremes(void **state)
+static void numeral_other_texts_are_refused(void **state)
 {
-	(void)state;
-	assert_string_equal(text64(0x0000000000000001), "5e-324");
-	assert_string_equal(text64(0x000fffffffffffff), "2.225073858507201e-308");
-	assert_string_equal(text64(0x0010000000000000), "2.2250738585072014e-308");
-	assert_string_equal(text64(0x7fefffffffffffff), "1.7976931348623157e308");
-	assert_string_equal(text64(0x7fe0000000000000), "8.98846567431158e307");
-	assert_string_equal(text64(0x8000000000000001), "-5e-324");
-	assert_string_equal(text64(0x7ff0000000000000), "inf");
-	assert_string_equal(text64(0xfff0000000000000), "-inf");
-	assert_string_equal(text64(0x7ff8000000000000), "nan");
-	assert_string_equal(text64(0xfff0000000000001), "nan");
-	assert_true(kmes_float64_is_finite(0x7fefffffffffffff));
-	assert_false(kmes_float64_is_finite(0x7ff0000000000000));
-	assert_false(kmes_float64_is_finite(0xffffffffffffffff));
-}
-
-static void number_float32_prints_its_own_fewest_digits(void **state)
-{
-	(void)state;
-	assert_string_equal(text_of_float(0.1f), "0.1");
-	assert_string_equal(text_of_float(3.14f), "3.14");
-	assert_string_equal(text_of_float(16777216.0f), "16777216.0");
-	assert_string_equal(text_of_float(3.4028235e38f), "3.4028235e38");
-	assert_string_equal(text_of_float(1e-45f), "1e-45");
-	assert_string_equal(text_of_float(1.1754944e-38f), "1.1754944e-38");
-	assert_string_equal(text32(0x7fc00000), "nan");
-	assert_string_equal(text32(0xff800000), "-inf");
-	assert_string_equal(text32(0x80000000), "-0.0");
-	assert_string_equal(text64(kmes_float_widen(0x3dcccccd)), "0.10000000149011612");
-	assert_string_equal(text64(kmes_float_widen(0x7f800000)), "inf");
-}
-
-/* The digits of a text, without leading and trailing zeros, point and exponent. */
-static unsigned int digits_in(const char *text)
-{
-	unsigned int count = 0, zeros = 0;
-
-	for (; *text && *text != 'e'; text++) {
-		if (*text == '0' && count)
-			zeros++;
-		if (*text < '1' || *text > '9')
-			continue;
-		count += zeros + 1;
-		zeros = 0;
-	}
-	return count;
-}
-
-/* Reads back; no text of fewer digits does; none of as many digits is nearer. */
-static void check64(uint64_t bits)
-{
-	const char *text = text64(bits);
-	char fewer[40], same[40];
-	unsigned int digits = digits_in(text);
-	double v, back;
-
-	memcpy(&v, &bits, sizeof(v));
-	back = strtod(text, NULL);
-	assert_memory_equal(&back, &v, sizeof(v));
-	assert_between(digits, 1, 17);
-	assert_non_null(strpbrk(text, ".e"));
-	/* The library rounds to the nearest text of so many digits. */
-	snprintf(same, sizeof(same), "%.*e", (int)digits - 1, v);
-	if (strtod(same, NULL) == v) {
-		long double ours = strtold(text, NULL), theirs = strtold(same, NULL);
-
-		assert_true(ours == theirs);
-	}
-	if (digits > 1) {
-		snprintf(fewer, sizeof(fewer), "%.*e", (int)digits - 2, v);
-		assert_false(strtod(fewer, NULL) == v);
-	}
-}
-
-static void check32(uint32_t bits)
-{
-	const char *text = text32(bits);
-	unsigned int digits = digits_in(text);
-	char fewer[40];
-	float v, back;
-
-	memcpy(&v, &bits, sizeof(v));
-	back = strtof(text, NULL);
-	assert_memory_equal(&back, &v, sizeof(v));
-	assert_between(digits, 1, 9);
-	if (digits > 1) {
-		snprintf(fewer, sizeof(fewer), "%.*e", (int)digits - 2, v);
-		assert_false(strtof(fewer, NULL) == v);
-	}
-}
-
-static uint64_t rng(void)
-{
-	static uint64_t x = 88172645463325252;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return x;
-}
-
-static void number_every_power_of_two_and_its_neighbours_read_back(void **state)
-{
-	(void)state;
-	for (uint64_t exponent = 0; exponent < 2047; exponent++) {
-		uint64_t bits = exponent << 52;
-
-		if (bits)
-			check64(bits);
-		check64(bits + 1);
-		check64(bits + 2);
-		check64(bits | 0xfffffffffffff);
-	}
-	for (int bit = 0; bit < 52; bit++)
-		check64(1ull << bit);
-	for (uint32_t exponent = 0; exponent < 255; exponent++) {
-		check32(exponent << 23 | 1);
-		check32(exponent << 23 | 0x7fffff);
-		if (exponent)
-			check32(exponent << 23);
-	}
-}
-
-static void number_random_bits_read_back(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 40000; i++) {
-		uint64_t bits = rng();
-
-		if (kmes_float64_is_finite(bits) && bits << 1)
-			check64(bits);
-		/* and from 2^-100 to 2^100, where most numbers are */
-		check64((bits & 0x800fffffffffffff) | (923 + rng() % 200) << 52);
-	}
-	for (int i = 0; i < 40000; i++) {
-		uint32_t bits = rng() >> 32;
-
-		if ((bits >> 23 & 0xff) != 0xff && bits << 1)
-			check32(bits);
-	}
-}
-
-/* At each power of ten and its neighbours, and for any number of bits. */
-static void number_integers_print_all_digits(void **state)
-{
-	uint64_t power = 1;
-	char ours[24], theirs[24];
+	static const char *const texts[] = {
+		"",    "-",   "+1",  " 1",    "1 ",   "0x10",	  "1.",
+		".5",  "1e",  "1e+", "1.e2",  "nan",  "inf",	  "-inf",
+		"1,5", "--1", "1_0", "1e1.5", "five", "\xd9\xa1",
+	};
+	struct kmes_numeral number;
+	size_t i;
 
 	(void)state;
-	for (int i = 0; i < 20; i++, power *= 10) {
-		for (int near = -1; near <= 1; near++) {
-			*put_u64(ours, power + near) = 0;
-			snprintf(theirs, sizeof(theirs), "%llu",
-				 (unsigned long long)power + near);
-			assert_string_equal(ours, theirs);
-			*put_i64(ours, -(int64_t)(power / 2) - near) = 0;
-			snprintf(theirs, sizeof(theirs), "%lld",
-				 -(long long)(power / 2) - near);
-			assert_string_equal(ours, theirs);
-		}
-	}
-	for (int i = 0; i < 64000; i++) {
-		uint64_t v = rng() >> i % 64;
-
-		*put_u64(ours, v) = 0;
-		snprintf(theirs, sizeof(theirs), "%llu", (unsigned long long)v);
-		assert_string_equal(ours, theirs);
-	}
-	*put_i64(ours, INT64_MIN) = 0;
-	assert_string_equal(ours, "-9223372036854775808");
+	for (i = 0; i < COUNT(texts); i++)
+		if (kmes_numeral_parse(&number, texts[i]) != -EINVAL)
+			fail_msg("'%s' is accepted", texts[i]);
+	assert_int_equal(kmes_numeral_parse(&number, "1e400"), -ERANGE);
+	assert_int_equal(kmes_numeral_parse(&number, "-1e400"), -ERANGE);
 }
 
-/* What people write, with up to 15 digits, is printed as it was written. */
-static void number_short_decimals_come_back_as_written(void **state)
+static void numeral_locale_changes_nothing(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 40000; i++) {
-		char text[40];
-		unsigned int decimals = 1 + rng() % 6;
-		uint64_t whole = rng() % 1000000;
+	/* Where this locale is not installed the test holds in the C locale. */
+	setlocale(LC_ALL, "de_DE.UTF-8");
+	assert_true(parsed("2.5").d == 2.5);
+	setlocale(LC_ALL, "C");
+}
 
-		snprintf(text, sizeof(text), "%llu.%0*llu", (unsigned long long)whole,
-			 (int)decimals, (unsigned long long)rng() % 1000000);
-		while (text[strlen(text) - 1] == '0')
-			text[strlen(text) - 1] = 0;
-		if (text[strlen(text) - 1] == '.')
-			strcat(text, "0");
-		if (strtod(text, NULL) >= 0.0001 || strcmp(text, "0.0") == 0)
-			assert_string_equal(text_of(strtod(text, NULL)), text);
+/* Each is below all that follow it; the doubles next to 2^53, 2^63, 2^64 are exact. */
+static void numeral_order_is_exact_across_kinds(void **state)
+{
+	const struct kmes_numeral ladder[] = {
+		real(-1e300),
+		real(-9223372036854777856.0),
+		parsed("-9223372036854775808"),
+		parsed("-9223372036854775807"),
+		real(-9007199254740994.0),
+		parsed("-9007199254740993"),
+		real(-9007199254740992.0),
+		real(-1.5),
+		parsed("-1"),
+		real(-0.5),
+		parsed("0"),
+		real(4.9e-324),
+		parsed("1"),
+		real(1.5),
+		parsed("2"),
+		real(9007199254740992.0),
+		parsed("9007199254740993"),
+		real(9007199254740994.0),
+		parsed("9223372036854775807"),
+		real(9223372036854775808.0),
+		parsed("9223372036854775809"),
+		parsed("18446744073709551615"),
+		real(18446744073709551616.0),
+		real(1e300),
+	};
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < COUNT(ladder); i++)
+		for (j = 0; j < COUNT(ladder); j++)
+			if (kmes_numeral_compare(&ladder[i], &ladder[j]) !=
+			    (i > j) - (i < j))
+				fail_msg("rungs %zu and %zu", i, j);
+}
+
+static void numeral_equal_values_are_equal_in_any_kind(void **state)
+{
+	struct kmes_numeral u = parsed("9223372036854775808"),
+			    r = parsed("9223372036854775808.0");
+
+	(void)state;
+	assert_int_equal(kmes_numeral_compare(&u, &r), 0);
+	assert_int_equal(kmes_numeral_compare(&r, &u), 0);
+	u = parsed("-9223372036854775808");
+	r = real(-9223372036854775808.0);
+	assert_int_equal(kmes_numeral_compare(&u, &r), 0);
+	u = parsed("0");
+	r = real(-0.0);
+	assert_int_equal(kmes_numeral_compare(&u, &r), 0);
+}
+
+static void numeral_nan_is_in_no_order(void **state)
+{
+	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT64,
+				     .value.u = 0x7ff8000000000000 };
+	struct kmes_numeral others[] = { parsed("1"), parsed("-1"), real(1.0) };
+	struct kmes_numeral nan;
+	size_t i;
+
+	(void)state;
+	assert_true(kmes_numeral_from_token(&nan, &tok));
+	for (i = 0; i < COUNT(others); i++) {
+		assert_int_equal(kmes_numeral_compare(&nan, &others[i]),
+				 KMES_NUMERAL_UNORDERED);
+		assert_int_equal(kmes_numeral_compare(&others[i], &nan),
+				 KMES_NUMERAL_UNORDERED);
 	}
+	assert_int_equal(kmes_numeral_compare(&nan, &nan), KMES_NUMERAL_UNORDERED);
+}
+
+static void numeral_comes_out_of_tokens(void **state)
+{
+	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT32, .value.u = 0xbfc00000 };
+	struct kmes_numeral number;
+
+	(void)state;
+	assert_true(kmes_numeral_from_token(&number, &tok));
+	assert_true(number.d == -1.5);
+	tok = (struct kmes_mp_token){ .type = KMES_MP_INT, .value.i = -7 };
+	assert_true(kmes_numeral_from_token(&number, &tok));
+	assert_int_equal(number.i, -7);
+	tok = (struct kmes_mp_token){ .type = KMES_MP_STR,
+				      .len = 1,
+				      .data = (const __u8 *)"1" };
+	assert_false(kmes_numeral_from_token(&number, &tok));
+	tok = (struct kmes_mp_token){ .type = KMES_MP_BOOL, .value.u = 1 };
+	assert_false(kmes_numeral_from_token(&number, &tok));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(number_float64_prints_the_fewest_digits),
-		cmocka_unit_test(number_float64_prints_the_extremes),
-		cmocka_unit_test(number_float32_prints_its_own_fewest_digits),
-		cmocka_unit_test(number_every_power_of_two_and_its_neighbours_read_back),
-		cmocka_unit_test(number_random_bits_read_back),
-		cmocka_unit_test(number_integers_print_all_digits),
-		cmocka_unit_test(number_short_decimals_come_back_as_written),
+		cmocka_unit_test(numeral_kinds_are_told_by_the_form),
+		cmocka_unit_test(numeral_other_texts_are_refused),
+		cmocka_unit_test(numeral_locale_changes_nothing),
+		cmocka_unit_test(numeral_order_is_exact_across_kinds),
+		cmocka_unit_test(numeral_equal_values_are_equal_in_any_kind),
+		cmocka_unit_test(numeral_nan_is_in_no_order),
+		cmocka_unit_test(numeral_comes_out_of_tokens),
 	};
 
-	return cmocka_run_group_tests_name("number", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "kmes_msgpack.h"
 #include "kmes_self.h"
-#include "pack_fast.h"
+#include "trace/pack_fast.h"
 #include "unit.h"
 
 static __u8 buf[KMES_SELF_SIZE];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "print/columns.h"
 #include "payload.h"
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "subbuf.h"
+#include "trace/subbuf.h"
 #include "unit.h"
 
 /* ---- pages ---- */

@@ -7,9 +7,9 @@
 
 #ifdef KMES_HAVE_TRACEEVENT
 
-#include "format.h"
-#include "outbuf.h"
-#include "trace_format.h"
+#include "print/format.h"
+#include "base/outbuf.h"
+#include "trace/trace_format.h"
 #include "unit.h"
 
 #define COMMON                                                                           \

@@ -13,7 +13,7 @@
 
 #ifdef KMES_HAVE_TRACEEVENT
 
-#include "trace_ring.h"
+#include "trace/trace_ring.h"
 #include "unit.h"
 
 #define META_SIZE 4096u

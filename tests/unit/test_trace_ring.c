@@ -6,9 +6,9 @@
 #include <time.h>
 
 #ifdef KMES_HAVE_TRACEEVENT
-#include "trace_ring.h"
+#include "trace/trace_ring.h"
 #endif
-#include "trace_select.h"
+#include "trace/trace_select.h"
 #include "unit.h"
 
 #ifdef KMES_HAVE_TRACEEVENT

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "unit.h"
-#include "when.h"
+#include "cli/when.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define SECOND 1000000000ull

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* capture_read.c - takes a capture apart, whole events up to where it is damaged or cut. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/capture.h"
+#include "capture/inflate.h"
+#include "kmes_msgpack.h"
+
+#define START_ROOM (256u << 10)
+/* A ring holds no event that is longer than half of it. */
+#define EVENT_MAX (KMES_CAPACITY_MAX / 2)
+/* So many records of no interest, and the caller may look at its signals. */
+#define PASSED_MAX 10000
+
+struct kmes_capture_reader {
+	struct kmes_inflate *in;
+	bool follow;
+	bool has_header;
+	bool has_ended;	   /* since the header read last */
+	bool is_busy;	   /* the last 0 did not mean that there is nothing */
+	bool has_note;	   /* err.text, to be told */
+	bool is_damaged;   /* something is missing since the header read last */
+	bool is_searching; /* for where it is sound again */
+	bool has_searched; /* through what stands behind the last member */
+	int search_end;	   /* what it comes to if there is no such place */
+	struct kmes_capture_info info;
+	uint64_t events;       /* since that header */
+	uint64_t sound_events; /* of these, before the member being read */
+	uint64_t at;	       /* place of buf[off] among the bytes read */
+	uint8_t *buf;
+	size_t room, off, len;
+	struct kmes_event event;
+	struct kmes_error err;
+};
+
+int kmes_capture_open_file(const char *file)
+{
+	int fd;
+
+	if (!strcmp(file, "-"))
+		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow)
+{
+	struct kmes_capture_reader *r = calloc(1, sizeof(*r));
+	struct kmes_inflate *in;
+	int rc = kmes_inflate_new(&in, fd);
+
+	if (rc < 0 || !r) {
+		if (rc == 0)
+			kmes_inflate_free(in);
+		free(r);
+		return -ENOMEM;
+	}
+	r->in = in;
+	r->follow = follow;
+	r->room = START_ROOM;
+	r->buf = malloc(r->room);
+	if (!r->buf) {
+		kmes_capture_close(r);
+		return -ENOMEM;
+	}
+	*out = r;
+	return 0;
+}
+
+void kmes_capture_close(struct kmes_capture_reader *r)
+{
+	if (!r)
+		return;
+	kmes_inflate_free(r->in);
+	free(r->buf);
+	free(r);
+}
+
+const char *kmes_capture_error(const struct kmes_capture_reader *r)
+{
+	return r->err.text;
+}
+
+const char *kmes_capture_warning(const struct kmes_capture_reader *r)
+{
+	return kmes_inflate_warning(r->in);
+}
+
+const struct kmes_capture_info *kmes_capture_info(const struct kmes_capture_reader *r)
+{
+	return r->has_header ? &r->info : NULL;
+}
+
+bool kmes_capture_is_same_info(const struct kmes_capture_info *a,
+			       const struct kmes_capture_info *b)
+{
+	return !memcmp(a->stream_id, b->stream_id, sizeof(a->stream_id)) &&
+	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
+	       a->start_ns == b->start_ns && a->slots == b->slots && a->flags == b->flags;
+}
+
+static void pass(struct kmes_capture_reader *r, size_t bytes)
+{
+	r->off += bytes;
+	r->at += bytes;
+}
+
+/* Whether a member begins as those do that we write: with a record, or a header. */
+static bool is_record_start(void *arg, const uint8_t *bytes, size_t len)
+{
+	const struct kmes_capture_reader *r = arg;
+	struct kmes_event e;
+
+	if (len >= KMES_CAPTURE_HEADER_SIZE && !memcmp(bytes, KMES_CAPTURE_MAGIC, 8))
+		return true;
+	return r->has_header && len >= KMES_HEADER_SIZE &&
+	       kmes_event_parse(&e, bytes, len, EVENT_MAX) >= 0;
+}
+
+static void append_error(struct kmes_capture_reader *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Goes on with the sentence in err. */
+static void append_error(struct kmes_capture_reader *r, const char *format, ...)
+{
+	size_t len = strlen(r->err.text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(r->err.text + len, sizeof(r->err.text) - len, format, args);
+	va_end(args);
+}
+
+/*
+ * Looks for the next sound member behind damage, of which err has told. What stands half
+ * in the buffer is given up. 1, or the end of it all, or -errno.
+ */
+static int resume(struct kmes_capture_reader *r)
+{
+	int rc = kmes_inflate_resume(r->in, is_record_start, r);
+
+	r->is_searching = rc == -EINTR;
+	if (rc == 0)
+		return r->search_end;
+	if (rc < 0)
+		return rc;
+	pass(r, r->len - r->off);
+	append_error(r, "; goes on with the next sound member");
+	r->has_note = true;
+	r->is_damaged = true;
+	return 1;
+}
+
+/* Room for more bytes. 0 or -ENOMEM. */
+static int make_room(struct kmes_capture_reader *r)
+{
+	uint8_t *buf;
+
+	if (r->off) {
+		memmove(r->buf, r->buf + r->off, r->len - r->off);
+		r->len -= r->off;
+		r->off = 0;
+	}
+	if (r->len < r->room)
+		return 0;
+	/* Grows as bytes really come, not because a size says so. */
+	buf = realloc(r->buf, r->room * 2);
+	if (!buf)
+		return kmes_error_set(&r->err, -ENOMEM,
+				      "no memory for an event of more than %zu bytes",
+				      r->room);
+	r->buf = buf;
+	r->room *= 2;
+	return 0;
+}
+
+/* Noise, above all, is unpacked whatever became of it, up to its checksum. */
+static void say_unsure(struct kmes_capture_reader *r)
+{
+	if (kmes_inflate_unchecked(r->in) && r->events > r->sound_events)
+		append_error(r, "; the %llu events before it may be wrong",
+			     (unsigned long long)(r->events - r->sound_events));
+}
+
+static int begin_search(struct kmes_capture_reader *r, int end, const char *what)
+{
+	r->search_end = kmes_error_set(&r->err, end, "%s after byte %llu", what,
+				       (unsigned long long)(r->at + r->len));
+	say_unsure(r);
+	return r->follow ? end : resume(r);
+}
+
+/* More bytes behind those at hand: 1, 0 at the end so far, or -errno. */
+static int fill(struct kmes_capture_reader *r)
+{
+	int64_t n;
+
+	if (r->is_searching)
+		return resume(r);
+	n = make_room(r);
+	if (n < 0)
+		return (int)n;
+	n = kmes_inflate_read(r->in, r->buf + r->len, r->room - r->len);
+	if (n == -EBADMSG)
+		return begin_search(r, -EBADMSG, "damaged gzip data");
+	if (n == 0 && kmes_inflate_is_junk(r->in) && !r->has_searched) {
+		r->has_searched = true;
+		return begin_search(r, 0, "no gzip member");
+	}
+	if (n == -EINTR || n == -EAGAIN)
+		return (int)n;
+	if (n < 0)
+		return kmes_error_set(&r->err, (int)n, "cannot read: %s",
+				      strerror((int)-n));
+	r->has_searched = false;
+	r->len += (size_t)n;
+	/* All whole events up to here were handed out; with these bytes a member begins. */
+	if (n > 0 && kmes_inflate_unchecked(r->in) == (uint64_t)n)
+		r->sound_events = r->events;
+	return n > 0;
+}
+
+static int take_header(struct kmes_capture_reader *r)
+{
+	const uint8_t *h = r->buf + r->off;
+	uint32_t version;
+
+	memcpy(&version, h + 8, sizeof(version));
+	if (version != KMES_CAPTURE_VERSION)
+		return kmes_error_set(&r->err, -EPROTO,
+				      "capture version %u, this program reads %u",
+				      version, KMES_CAPTURE_VERSION);
+	/* Joined behind one that was cut: what it lacks does not go by unseen. */
+	if (r->events && !r->has_ended && !r->is_damaged) {
+		kmes_error_set(&r->err, 0,
+			       "has no end before the capture that begins at byte %llu",
+			       (unsigned long long)r->at);
+		r->has_note = true;
+	}
+	memcpy(&r->info.flags, h + 12, sizeof(r->info.flags));
+	memcpy(r->info.stream_id, h + 16, 16);
+	memcpy(r->info.boot_id, h + 32, 16);
+	memcpy(&r->info.start_ns, h + 48, sizeof(r->info.start_ns));
+	memcpy(&r->info.slots, h + 56, sizeof(r->info.slots));
+	r->has_header = true;
+	r->has_ended = false;
+	r->is_damaged = false;
+	r->events = 0;
+	r->sound_events = 0;
+	pass(r, KMES_CAPTURE_HEADER_SIZE);
+	return 0;
+}
+
+/* The value of a key with an unsigned number, in a map of such; false: not there. */
+static bool find_number(const struct kmes_event *e, const char *key, uint64_t *number)
+{
+	const uint8_t *pos = e->payload, *end = e->payload + e->payload_len;
+	struct kmes_mp_token map, name, value;
+	uint64_t i;
+
+	if (kmes_mp_next(&pos, end, &map) < 0 || map.type != KMES_MP_MAP)
+		return false;
+	for (i = 0; i < map.count; i++) {
+		if (kmes_mp_next(&pos, end, &name) < 0 ||
+		    kmes_mp_next(&pos, end, &value) < 0)
+			return false;
+		if (name.type == KMES_MP_STR && name.len == strlen(key) &&
+		    !memcmp(name.data, key, name.len) && value.type == KMES_MP_UINT) {
+			*number = value.value.u;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A record of the capture's own: 1 with a loss or a note in `item`, 0, or -errno. */
+static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
+{
+	uint64_t first, last, end;
+
+	if (find_number(&r->event, "first", &first) &&
+	    find_number(&r->event, "last", &last)) {
+		/* Sequences begin with 1. */
+		if (!first || first > last) {
+			kmes_error_set(&r->err, -EBADMSG, "no loss before byte %llu",
+				       (unsigned long long)r->at);
+			say_unsure(r);
+			return -EBADMSG;
+		}
+		item->kind = KMES_ITEM_LOSS;
+		item->loss.cpu = r->event.cpu;
+		item->loss.first = first;
+		item->loss.last = last;
+		item->loss.ts_ns = r->event.ts_ns;
+		return 1;
+	}
+	if (!find_number(&r->event, "end", &end))
+		return 0;
+	if (end > r->events && r->is_damaged) {
+		kmes_error_set(&r->err, 0, "%llu of %llu events are missing",
+			       (unsigned long long)(end - r->events),
+			       (unsigned long long)end);
+		r->has_ended = true;
+		item->kind = KMES_ITEM_NOTE;
+		item->note = r->err.text;
+		return 1;
+	}
+	if (end != r->events) {
+		kmes_error_set(&r->err, -EBADMSG,
+			       "holds %llu events where its end says %llu",
+			       (unsigned long long)r->events, (unsigned long long)end);
+		say_unsure(r);
+		return -EBADMSG;
+	}
+	r->has_ended = true;
+	return 0;
+}
+
+/* No event: in a gzip member that is damage, too, behind which it may be sound again. */
+static int reject_record(struct kmes_capture_reader *r)
+{
+	int rc;
+
+	r->search_end = kmes_error_set(&r->err, -EBADMSG, "not an event at byte %llu",
+				       (unsigned long long)r->at);
+	say_unsure(r);
+	if (r->follow || !kmes_inflate_is_packed(r->in))
+		return -EBADMSG;
+	rc = resume(r);
+	return rc > 0 ? 0 : rc;
+}
+
+/*
+ * What stands at hand: 1 an item, 0 more bytes are needed, or -errno, which is -EINTR when
+ * `*passed` records were enough of no interest.
+ */
+static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
+		 unsigned int *passed)
+{
+	while ((*passed)++ < PASSED_MAX) {
+		const uint8_t *at = r->buf + r->off;
+		size_t len = r->len - r->off;
+		size_t magic = len < 8 ? len : 8;
+		int rc;
+
+		if (!len)
+			return 0;
+		if (!memcmp(at, KMES_CAPTURE_MAGIC, magic)) {
+			if (len < KMES_CAPTURE_HEADER_SIZE)
+				return 0;
+			rc = take_header(r);
+			if (rc < 0 || r->has_note)
+				return rc;
+			continue;
+		}
+		if (!r->has_header)
+			return kmes_error_set(&r->err, -EPROTO, "not a KMES capture");
+		rc = kmes_event_parse(&r->event, at, len, EVENT_MAX);
+		if (rc < 0)
+			return reject_record(r);
+		if (rc == 0)
+			return 0;
+		pass(r, r->event.size);
+		if (r->event.type_len) {
+			r->events++;
+			r->has_ended = false;
+			item->kind = KMES_ITEM_EVENT;
+			item->event = &r->event;
+			return 1;
+		}
+		rc = take_record(r, item);
+		if (rc)
+			return rc;
+	}
+	return -EINTR;
+}
+
+/* Why there is no more. */
+static int judge_end(struct kmes_capture_reader *r)
+{
+	if (r->off == r->len && !r->has_header && !kmes_inflate_is_cut(r->in))
+		return kmes_error_set(&r->err, -EPROTO,
+				      "not a KMES capture: it is empty");
+	/* Cut between two events, too: the end record is what goes on. */
+	if (r->off < r->len || kmes_inflate_is_cut(r->in) || !r->has_ended)
+		return kmes_error_set(
+			&r->err, -EPIPE,
+			"ends in the middle of an event (still being written?)");
+	return -ENODATA;
+}
+
+/* The end of a file that is followed: 0, or -errno when it cannot grow on from here. */
+static int judge_growth(struct kmes_capture_reader *r)
+{
+	if (!kmes_inflate_has_shrunk(r->in))
+		return 0;
+	return kmes_error_set(&r->err, -ESTALE, "was cut or begun anew while followed");
+}
+
+int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
+{
+	unsigned int passed = 0;
+	int rc;
+
+	do {
+		rc = r->has_note ? 0 : parse(r, item, &passed);
+		if (r->has_note) {
+			r->has_note = false;
+			item->kind = KMES_ITEM_NOTE;
+			item->note = r->err.text;
+			return 1;
+		}
+		if (rc == 0)
+			rc = fill(r);
+		else if (rc != -EINTR)
+			return rc;
+	} while (rc > 0);
+	r->is_busy = rc == -EINTR;
+	if (rc == -EINTR || rc == -EAGAIN)
+		return 0;
+	if (rc < 0)
+		return rc;
+	return r->follow && kmes_inflate_can_grow(r->in) ? judge_growth(r) : judge_end(r);
+}
+
+bool kmes_capture_wait(const struct kmes_capture_reader *r, int timeout_ms, int watch_fd)
+{
+	return kmes_inflate_wait(r->in, r->is_busy ? 0 : timeout_ms, watch_fd);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* capture_write.c - adds events and losses to a capture. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture/block.h"
+#include "kmes_pack.h"
+
+struct kmes_capture_writer {
+	struct kmes_block_sink *sink;
+	struct kmes_block *block; /* being filled, or NULL */
+	uint64_t events;	  /* since the header */
+	uint64_t bytes;		  /* added */
+	bool is_packed;
+	int error; /* the first -errno */
+};
+
+/* Sends the block on its way. 0 or the first -errno. */
+static int put_block(struct kmes_capture_writer *w)
+{
+	w->block = NULL;
+	return kmes_block_put(w->sink);
+}
+
+/* Room for `len` more bytes, which the caller fills. 0 or -errno. */
+static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
+{
+	int r = 0;
+
+	if (w->error)
+		return w->error;
+	if (w->block && len > w->block->room - w->block->used)
+		r = put_block(w);
+	if (r == 0 && !w->block) {
+		w->block = kmes_block_get(w->sink, len);
+		if (!w->block)
+			r = -ENOMEM;
+	}
+	if (r < 0) {
+		w->error = r;
+		return r;
+	}
+	*at = w->block->data + w->block->used;
+	w->block->used += len;
+	w->bytes += len;
+	return 0;
+}
+
+static int put_header(struct kmes_capture_writer *w, const struct kmes_capture_info *info)
+{
+	const uint32_t version = KMES_CAPTURE_VERSION;
+	uint8_t *h;
+	int r = reserve(w, KMES_CAPTURE_HEADER_SIZE, &h);
+
+	if (r < 0)
+		return r;
+	memset(h, 0, KMES_CAPTURE_HEADER_SIZE);
+	memcpy(h, KMES_CAPTURE_MAGIC, 8);
+	memcpy(h + 8, &version, sizeof(version));
+	memcpy(h + 12, &info->flags, sizeof(info->flags));
+	memcpy(h + 16, info->stream_id, 16);
+	memcpy(h + 32, info->boot_id, 16);
+	memcpy(h + 48, &info->start_ns, sizeof(info->start_ns));
+	memcpy(h + 56, &info->slots, sizeof(info->slots));
+	w->events = 0;
+	return 0;
+}
+
+int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
+		       const struct kmes_capture_info *info,
+		       const struct kmes_capture_options *options)
+{
+	struct kmes_capture_writer *w = calloc(1, sizeof(*w));
+	struct kmes_block_sink *sink;
+	int r = kmes_block_sink_new(&sink, fd, options);
+
+	if (r < 0 || !w) {
+		if (r == 0)
+			kmes_block_sink_close(sink, NULL);
+		free(w);
+		return r < 0 ? r : -ENOMEM;
+	}
+	w->sink = sink;
+	w->is_packed = options->gzip_level != 0;
+	r = put_header(w, info);
+	if (r < 0) {
+		kmes_capture_end(w, NULL);
+		return r;
+	}
+	*out = w;
+	return 0;
+}
+
+int kmes_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event)
+{
+	uint8_t *at;
+	int r = reserve(w, event->size, &at);
+
+	if (r < 0)
+		return r;
+	memcpy(at, event->bytes, event->size);
+	w->block->events++;
+	w->events++;
+	return 0;
+}
+
+/* A record of our own: no type, and a map as its payload. */
+static int add_record(struct kmes_capture_writer *w, uint16_t cpu, uint64_t seq,
+		      uint64_t ts_ns, const struct kmes_pack *payload)
+{
+	struct kmes_event_header h = {
+		.event_size = KMES_HEADER_SIZE + payload->len,
+		.header_size = KMES_HEADER_SIZE,
+		.timestamp = ts_ns,
+		.sequence = seq,
+		.cpu_id = cpu,
+	};
+	uint8_t *at;
+	int r = reserve(w, h.event_size, &at);
+
+	if (r < 0)
+		return r;
+	memcpy(at, &h, sizeof(h));
+	memcpy(at + sizeof(h), payload->buf, payload->len);
+	return 0;
+}
+
+int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss)
+{
+	uint8_t buf[64];
+	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
+
+	kmes_pack_map(&p, 2);
+	kmes_pack_text(&p, "first");
+	kmes_pack_uint(&p, loss->first);
+	kmes_pack_text(&p, "last");
+	kmes_pack_uint(&p, loss->last);
+	return add_record(w, loss->cpu, loss->first, loss->ts_ns, &p);
+}
+
+static int add_end(struct kmes_capture_writer *w)
+{
+	uint8_t buf[32];
+	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	kmes_pack_map(&p, 1);
+	kmes_pack_text(&p, "end");
+	kmes_pack_uint(&p, w->events);
+	return add_record(w, 0, 0,
+			  (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &p);
+}
+
+int kmes_capture_add_header(struct kmes_capture_writer *w,
+			    const struct kmes_capture_info *info)
+{
+	int r = add_end(w);
+
+	return r < 0 ? r : put_header(w, info);
+}
+
+int kmes_capture_push(struct kmes_capture_writer *w)
+{
+	return w->block ? put_block(w) : kmes_block_error(w->sink);
+}
+
+bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size)
+{
+	return w->is_packed ? kmes_block_has_grown_to(w->sink, size) : w->bytes >= size;
+}
+
+uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w)
+{
+	return kmes_block_safe_events(w->sink);
+}
+
+int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
+{
+	int r, closed, error = w->error;
+
+	/* What was added before memory ran out is whole, and shall end so. */
+	if (error == -ENOMEM)
+		w->error = 0;
+	r = add_end(w);
+	if (r == 0)
+		r = kmes_capture_push(w);
+	closed = kmes_block_sink_close(w->sink, safe_events);
+	free(w);
+	return error ? error : r < 0 ? r : closed;
+}

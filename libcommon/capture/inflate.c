@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* inflate.c - reads a file that is plain, or gzip members one after the other. */
+#define ZLIB_CONST
+#include "capture/inflate.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "capture/member.h"
+
+/* So often nothing but empty members or junk, and the caller may look at its signals. */
+#define ROUNDS_MAX 1000
+/* A file that grows says nothing: it is looked at this often. */
+#define GROW_MS 50
+
+enum mode {
+	MODE_START, /* nothing known yet */
+	MODE_PLAIN,
+	MODE_MEMBER,  /* within a member */
+	MODE_BETWEEN, /* behind one */
+	MODE_JUNK,    /* what follows is passed over */
+};
+
+struct kmes_inflate {
+	int fd;
+	enum mode mode;
+	bool is_file;	/* else reading may have to wait */
+	bool is_broken; /* what was sound has been handed out */
+	bool is_full;	/* the last output was; the stream may hold more of it */
+	bool is_searching;
+	uint64_t base;	/* where the file was when it was handed over */
+	uint64_t pos;	/* bytes read of the file */
+	uint64_t begun; /* where the member begins, or the junk */
+	struct kmes_member_search search;
+	z_stream z;
+	size_t start, len; /* unread input is buf[start..len) */
+	uint8_t buf[128 << 10];
+};
+
+int kmes_inflate_new(struct kmes_inflate **out, int fd)
+{
+	struct kmes_inflate *in = calloc(1, sizeof(*in));
+	struct stat st;
+
+	if (!in || inflateInit2(&in->z, 15 + 16) != Z_OK) {
+		free(in);
+		close(fd);
+		return -ENOMEM;
+	}
+	in->fd = fd;
+	in->is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (in->is_file)
+		in->base = (uint64_t)lseek(fd, 0, SEEK_CUR);
+	in->search.budget = KMES_MEMBER_BUDGET;
+	*out = in;
+	return 0;
+}
+
+void kmes_inflate_free(struct kmes_inflate *in)
+{
+	if (!in)
+		return;
+	inflateEnd(&in->z);
+	close(in->fd);
+	free(in);
+}
+
+bool kmes_inflate_can_grow(const struct kmes_inflate *in)
+{
+	return in->is_file;
+}
+
+bool kmes_inflate_has_shrunk(const struct kmes_inflate *in)
+{
+	struct stat st;
+
+	return in->is_file && fstat(in->fd, &st) == 0 &&
+	       (uint64_t)st.st_size < in->base + in->pos;
+}
+
+bool kmes_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd)
+{
+	struct pollfd fds[] = {
+		{ .fd = watch_fd },
+		{ .fd = in->is_file ? -1 : in->fd, .events = POLLIN },
+	};
+
+	if (in->is_file && timeout_ms > GROW_MS)
+		timeout_ms = GROW_MS;
+	return poll(fds, 2, timeout_ms) > 0 && fds[0].revents;
+}
+
+static bool has_input(const struct kmes_inflate *in)
+{
+	struct pollfd fd = { .fd = in->fd, .events = POLLIN };
+
+	return in->is_file || poll(&fd, 1, 0) > 0;
+}
+
+/* More input behind what is there: bytes, 0 at the end, -errno. */
+static int64_t more_input(struct kmes_inflate *in)
+{
+	ssize_t n;
+
+	if (in->start) {
+		memmove(in->buf, in->buf + in->start, in->len - in->start);
+		in->len -= in->start;
+		in->start = 0;
+	}
+	if (!has_input(in))
+		return -EAGAIN;
+	n = read(in->fd, in->buf + in->len, sizeof(in->buf) - in->len);
+	if (n < 0)
+		return -errno;
+	in->len += (size_t)n;
+	in->pos += (uint64_t)n;
+	return n;
+}
+
+static size_t copy_plain(struct kmes_inflate *in, uint8_t *buf, size_t size)
+{
+	size_t n = in->len - in->start;
+
+	if (n > size)
+		n = size;
+	memcpy(buf, in->buf + in->start, n);
+	in->start += n;
+	return n;
+}
+
+/* What the input goes on with, of which at least two bytes are needed to tell. */
+static void find_mode(struct kmes_inflate *in)
+{
+	const uint8_t *b = in->buf + in->start;
+
+	in->begun = in->base + in->pos - (in->len - in->start);
+	if (in->len - in->start >= 2 && b[0] == 0x1f && b[1] == 0x8b) {
+		inflateReset(&in->z);
+		in->mode = MODE_MEMBER;
+	} else if (in->mode == MODE_START) {
+		in->mode = MODE_PLAIN;
+	} else {
+		in->mode = MODE_JUNK;
+	}
+}
+
+/* Bytes out of the input at hand; 0 when it is used up; or -EBADMSG, behind them. */
+static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
+{
+	int r;
+
+	if (in->is_broken)
+		return -EBADMSG;
+
+	in->z.next_in = in->buf + in->start;
+	in->z.avail_in = (uInt)(in->len - in->start);
+	in->z.next_out = buf;
+	in->z.avail_out = (uInt)(size > UINT32_MAX ? UINT32_MAX : size);
+	size = in->z.avail_out;
+	r = inflate(&in->z, Z_SYNC_FLUSH);
+	in->start = in->len - in->z.avail_in;
+	if (r == Z_STREAM_END)
+		in->mode = MODE_BETWEEN;
+	else if (r != Z_OK && r != Z_BUF_ERROR)
+		in->is_broken = true;
+	in->is_full = !in->z.avail_out;
+	if (in->is_broken && size == in->z.avail_out)
+		return -EBADMSG;
+	return (int64_t)(size - in->z.avail_out);
+}
+
+int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
+{
+	unsigned int rounds = 0;
+
+	while (rounds++ < ROUNDS_MAX) {
+		size_t at_hand = in->len - in->start;
+		int64_t n = 0;
+
+		if (in->mode == MODE_START || in->mode == MODE_BETWEEN) {
+			if (at_hand >= 2) {
+				find_mode(in);
+				continue;
+			}
+		} else if (in->mode == MODE_PLAIN && at_hand) {
+			return (int64_t)copy_plain(in, buf, size);
+		} else if (in->mode == MODE_MEMBER && (at_hand || in->is_full)) {
+			n = unpack(in, buf, size);
+			if (n)
+				return n;
+			if (in->mode == MODE_BETWEEN)
+				continue;
+		} else if (in->mode == MODE_JUNK) {
+			/* Only who writes into a pipe would mind not being read. */
+			if (in->is_file)
+				return 0;
+			in->start = in->len;
+		}
+		n = more_input(in);
+		if (n < 0)
+			return n;
+		if (n > 0)
+			continue;
+		/* One last byte cannot begin a member; at the start it is all there is. */
+		if (in->len - in->start == 1 && in->buf[in->start] != 0x1f)
+			find_mode(in);
+		if (in->mode == MODE_PLAIN && in->len > in->start)
+			continue;
+		return 0;
+	}
+	return -EINTR;
+}
+
+uint64_t kmes_inflate_unchecked(const struct kmes_inflate *in)
+{
+	return in->mode == MODE_MEMBER ? in->z.total_out : 0;
+}
+
+bool kmes_inflate_is_packed(const struct kmes_inflate *in)
+{
+	return in->mode != MODE_START && in->mode != MODE_PLAIN;
+}
+
+bool kmes_inflate_is_junk(const struct kmes_inflate *in)
+{
+	return in->mode == MODE_JUNK;
+}
+
+int kmes_inflate_resume(struct kmes_inflate *in,
+			bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
+			void *arg)
+{
+	int r;
+
+	if (!in->is_file)
+		return 0;
+	in->search.fd = in->fd;
+	in->search.is_start = is_start;
+	in->search.arg = arg;
+	/* Damage may have led us past the beginning of members that are sound. */
+	if (!in->is_searching)
+		in->search.at = in->begun + (in->mode != MODE_JUNK);
+	r = kmes_member_find(&in->search);
+	in->is_searching = r == -EINTR;
+	if (r <= 0)
+		return r;
+	if (lseek(in->fd, (off_t)in->search.at, SEEK_SET) < 0)
+		return -errno;
+	in->pos = in->search.at - in->base;
+	in->start = in->len = 0;
+	in->is_broken = in->is_full = false;
+	in->mode = MODE_BETWEEN;
+	return 1;
+}
+
+int kmes_inflate_is_cut(const struct kmes_inflate *in)
+{
+	return in->mode == MODE_MEMBER ||
+	       (in->mode != MODE_PLAIN && in->mode != MODE_JUNK && in->len > in->start);
+}
+
+const char *kmes_inflate_warning(const struct kmes_inflate *in)
+{
+	return in->mode == MODE_JUNK ? "what follows the last gzip member is passed over"
+				     : "";
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* member.c - looks for gzip members behind damage, and tries what looks like one. */
+#define ZLIB_CONST
+#include "capture/member.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define PIECE (64u << 10)
+/* So much is looked through at a time. */
+#define LOOK_BYTES (4u << 20)
+/* Magic, method, flags: what is fixed of a member's header. */
+#define FIXED 4
+
+/* The first place in a piece where a member may begin, or `len`. */
+static size_t find_magic(const uint8_t *piece, size_t len)
+{
+	const uint8_t *at = piece, *end = piece + len;
+
+	while (end - at >= FIXED &&
+	       (at = memchr(at, 0x1f, (size_t)(end - at) - FIXED + 1))) {
+		/* deflate, and no flag that nobody knows */
+		if (at[1] == 0x8b && at[2] == 8 && !(at[3] & 0xe0))
+			return (size_t)(at - piece);
+		at++;
+	}
+	return len;
+}
+
+struct trial {
+	z_stream z;
+	uint8_t piece[PIECE], in[PIECE], out[PIECE];
+	uint8_t head[KMES_MEMBER_HEAD];
+	size_t head_len;
+	uint64_t cost; /* bytes taken in, and unpacked */
+};
+
+static void keep_head(struct trial *t, size_t n)
+{
+	size_t room = sizeof(t->head) - t->head_len;
+
+	if (n > room)
+		n = room;
+	memcpy(t->head + t->head_len, t->out, n);
+	t->head_len += n;
+}
+
+/* Unpacks the input at hand: 1 the member's end, 0 more is needed, -1 it is none. */
+static int unpack_some(struct trial *t, struct kmes_member_search *search)
+{
+	int r;
+
+	do {
+		t->z.next_out = t->out;
+		t->z.avail_out = sizeof(t->out);
+		t->cost += t->z.avail_in;
+		r = inflate(&t->z, Z_NO_FLUSH);
+		t->cost += sizeof(t->out) - t->z.avail_out;
+		t->cost -= t->z.avail_in;
+		if (t->head_len < sizeof(t->head)) {
+			keep_head(t, sizeof(t->out) - t->z.avail_out);
+			if (t->head_len == sizeof(t->head) &&
+			    !search->is_start(search->arg, t->head, t->head_len))
+				return -1;
+		}
+		if (r == Z_STREAM_END)
+			return 1;
+		if ((r != Z_OK && r != Z_BUF_ERROR) || t->cost > search->budget)
+			return -1;
+	} while (!t->z.avail_out);
+	return 0;
+}
+
+/*
+ * Whether a sound member that begins as it should stands at search->at, of which `len`
+ * bytes are at hand.
+ */
+static bool is_member(struct trial *t, struct kmes_member_search *search,
+		      const uint8_t *bytes, size_t len)
+{
+	uint64_t at = search->at;
+	ssize_t n = (ssize_t)len;
+	int r = 0;
+
+	t->head_len = 0;
+	t->cost = 0;
+	inflateReset(&t->z);
+	/* At the end of the file it is cut: what stands before is as sound as it can be. */
+	while (r == 0 && n > 0) {
+		t->z.next_in = bytes;
+		t->z.avail_in = (uInt)n;
+		at += (uint64_t)n;
+		r = unpack_some(t, search);
+		bytes = t->in;
+		if (r == 0)
+			n = pread(search->fd, t->in, sizeof(t->in), (off_t)at);
+	}
+	if (r >= 0 && search->is_start(search->arg, t->head, t->head_len))
+		return true;
+	search->budget -= t->cost < search->budget ? t->cost : search->budget;
+	return false;
+}
+
+/* Tries what looks like a member in a piece of the file; passes all of it but its end. */
+static bool look_through(struct kmes_member_search *search, struct trial *t,
+			 const uint8_t *piece, size_t len)
+{
+	size_t at = 0, found;
+
+	while (search->budget && (found = find_magic(piece + at, len - at)) < len - at) {
+		at += found;
+		search->at += found;
+		if (is_member(t, search, piece + at, len - at))
+			return true;
+		at++;
+		search->at++;
+	}
+	/* A member may begin in its last bytes. */
+	search->at += len - at < FIXED ? 0 : len - at - (FIXED - 1);
+	return false;
+}
+
+static int look_on(struct kmes_member_search *search, struct trial *t)
+{
+	uint64_t end = search->at + LOOK_BYTES;
+
+	while (search->at < end) {
+		ssize_t n =
+			pread(search->fd, t->piece, sizeof(t->piece), (off_t)search->at);
+
+		if (n < FIXED || !search->budget)
+			return 0;
+		if (look_through(search, t, t->piece, (size_t)n))
+			return 1;
+	}
+	return -EINTR;
+}
+
+int kmes_member_find(struct kmes_member_search *search)
+{
+	struct trial *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t || inflateInit2(&t->z, 15 + 16) != Z_OK) {
+		free(t);
+		return -ENOMEM;
+	}
+	r = look_on(search, t);
+	inflateEnd(&t->z);
+	free(t);
+	return r;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* cli_out.c - bytes on their way out: buffered, whole, and with every error noticed. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/cli_private.h"
+
+#define POLL_MS 100
+#define STOP_PATIENCE_NS UINT64_C(1000000000)
+
+/* Looks at the clock while nothing moves: is a stop being held up for too long? */
+static bool is_stuck(uint64_t *since_ns)
+{
+	uint64_t now = cli_now_ns();
+
+	if (!cli_stop_signal())
+		return false;
+	if (!*since_ns)
+		*since_ns = now;
+	return now - *since_ns >= STOP_PATIENCE_NS;
+}
+
+/* A pipe without a reader: POLLERR; a socket or terminal that hung up: POLLHUP. */
+static bool is_abandoned(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+}
+
+int cli_write_all(int fd, const void *data, size_t len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	uint64_t since_ns = 0;
+	const char *from = data;
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, from, len);
+		if (n > 0) {
+			from += n;
+			len -= (size_t)n;
+			since_ns = 0;
+			continue;
+		}
+		/* a socket's word for it, and a terminal's */
+		if (n < 0 && (errno == ECONNRESET || (errno == EIO && is_abandoned(fd))))
+			return -EPIPE;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (n < 0 && errno == EAGAIN)
+			poll(&p, 1, POLL_MS);
+		if (is_stuck(&since_ns))
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+void cli_out_init(struct cli_out *out, int fd, const char *name)
+{
+	memset(out, 0, sizeof(*out));
+	out->fd = fd;
+	out->name = name;
+	out->buf = malloc(CLI_OUT_SIZE);
+	if (!out->buf)
+		cli_no_memory();
+}
+
+void cli_out_stdout(struct cli_out *out)
+{
+	cli_out_init(out, STDOUT_FILENO, "standard output");
+}
+
+int cli_out_flush(struct cli_out *out)
+{
+	if (!out->error && out->used)
+		out->error = cli_write_all(out->fd, out->buf, out->used);
+	out->used = 0;
+	return out->error;
+}
+
+char *cli_out_reserve(struct cli_out *out, size_t len)
+{
+	if (CLI_OUT_SIZE - out->used < len)
+		cli_out_flush(out);
+	return out->buf + out->used;
+}
+
+void cli_out_commit(struct cli_out *out, size_t len)
+{
+	out->used += len;
+}
+
+int cli_out_write(struct cli_out *out, const void *data, size_t len)
+{
+	const char *from = data;
+
+	while (len) {
+		size_t n = CLI_OUT_SIZE - out->used;
+
+		if (n > len)
+			n = len;
+		memcpy(out->buf + out->used, from, n);
+		out->used += n;
+		from += n;
+		len -= n;
+		if (out->used == CLI_OUT_SIZE)
+			cli_out_flush(out);
+	}
+	return out->error;
+}
+
+bool cli_out_reader_is_gone(const struct cli_out *out)
+{
+	return is_abandoned(out->fd);
+}
+
+int cli_out_close(struct cli_out *out)
+{
+	int error;
+
+	cli_out_flush(out);
+	if (close(out->fd) < 0 && errno != EINTR && !out->error)
+		out->error = -errno;
+	error = out->error;
+	free(out->buf);
+	out->buf = NULL;
+	if (!error || error == -EPIPE)
+		return CLI_DONE;
+	if (error == -ETIMEDOUT)
+		cli_error("%s: takes no data, given up", out->name);
+	else
+		cli_error("%s: cannot write: %s", out->name, strerror(-error));
+	return CLI_FAILED;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* cli_print.c - the buffer between a format and standard output. */
+#include "cli/cli_print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Whether a pipe, or what else there is, takes `len` bytes without waiting. */
+static bool takes_at_once(int fd, size_t len)
+{
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+
+	return len <= PIPE_BUF && poll(&out, 1, 0) > 0;
+}
+
+/* Sends what the format has written so far; the memory is free again. */
+static void send(struct cli_printer *p)
+{
+	if (p->before_wait && !takes_at_once(p->out.fd, p->buf.len))
+		p->before_wait(p->before_wait_arg);
+	p->out.used = p->buf.len;
+	cli_out_flush(&p->out);
+	p->buf.len = 0;
+}
+
+/* The format has no room left, perhaps in the middle of an event. */
+static int on_full(struct kmes_outbuf *buf)
+{
+	/* Errors stay with `out`: the format shall go on writing into the buffer. */
+	send((struct cli_printer *)buf);
+	return 0;
+}
+
+static void read_boot_id(struct cli_printer *p)
+{
+	int r = kmes_boot_id(p->boot_id);
+
+	if (r < 0) {
+		cli_error("cannot read the boot id: %s", strerror(-r));
+		exit(CLI_FAILED);
+	}
+}
+
+void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16])
+{
+	memcpy(p->boot_id, id, sizeof(p->boot_id));
+}
+
+void cli_print_before_wait(struct cli_printer *p, void (*before)(void *arg), void *arg)
+{
+	p->before_wait = before;
+	p->before_wait_arg = arg;
+}
+
+void cli_print_open(struct cli_printer *p, const struct cli_print_options *options)
+{
+	struct kmes_format_options format = {
+		.time = options->time,
+		.color = options->color,
+		.width = options->width,
+	};
+
+	memset(p, 0, sizeof(*p));
+	if (options->with_boot) {
+		read_boot_id(p);
+		format.boot_id = p->boot_id;
+	}
+	kmes_formatter_init(&p->formatter, options->format, &format);
+	p->line_buffered = options->line_buffered;
+	cli_out_stdout(&p->out);
+	p->buf.data = p->out.buf;
+	p->buf.size = CLI_OUT_SIZE;
+	p->buf.full = on_full;
+}
+
+void cli_print_event(struct cli_printer *p, const struct kmes_event *event)
+{
+	kmes_formatter_event(&p->formatter, &p->buf, event);
+	if (p->line_buffered)
+		send(p);
+}
+
+void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss)
+{
+	kmes_formatter_loss(&p->formatter, &p->buf, loss);
+	if (p->line_buffered)
+		send(p);
+}
+
+void cli_print_line(struct cli_printer *p, const char *line, size_t len)
+{
+	char *to = kmes_out_room(&p->buf, kmes_out_begin(&p->buf), len);
+
+	kmes_out_end(&p->buf, put_bytes(to, line, len));
+	if (p->line_buffered)
+		send(p);
+}
+
+void cli_print_flush(struct cli_printer *p)
+{
+	if (p->buf.len)
+		send(p);
+}
+
+void cli_print_check_reader(struct cli_printer *p)
+{
+	if (!p->out.error && cli_out_reader_is_gone(&p->out))
+		p->out.error = -EPIPE;
+}
+
+int cli_print_close(struct cli_printer *p, bool *reader_is_gone)
+{
+	int status;
+
+	cli_print_flush(p);
+	status = cli_out_close(&p->out);
+	*reader_is_gone = p->out.error == -EPIPE;
+	return status;
+}

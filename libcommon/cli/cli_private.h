@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* cli_private.h - what the files of the command line's plumbing share among themselves. */
+#ifndef KMES_CLI_PRIVATE_H
+#define KMES_CLI_PRIVATE_H
+
+#include "cli/cli.h"
+
+/* The tool's name, set once by cli_begin. */
+extern const char *cli_name;
+
+/* Remembers the dispositions of the start and ignores SIGPIPE. */
+void cli_signals_begin(void);
+
+/* CLOCK_MONOTONIC */
+uint64_t cli_now_ns(void);
+
+/* A usage error about the option or operand at hand. */
+_Noreturn void cli_value_error(const struct cli *cli, const char *what, const char *text);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* cli_source.c - which source a tool reads from or emits to. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/cli.h"
+
+/* Is it one of the words of -S, followed by what that word allows? */
+static bool is_source(const char *text)
+{
+	static const struct {
+		const char *word;
+		bool takes_text;
+	} kinds[] = {
+		{ "auto", false }, { "native", false }, { "dev", true },
+		{ "sim", true },   { "tracefs", true },
+	};
+	size_t len = strcspn(text, ":");
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i].word) == len && !memcmp(kinds[i].word, text, len))
+			return !text[len] || (kinds[i].takes_text && text[len + 1]);
+	return false;
+}
+
+const char *cli_source_name(const struct cli *cli)
+{
+	static const char hint[] =
+		"a source is auto, native, dev[:PATH], sim[:SOCKET] or tracefs[:EVENTS]";
+	const char *from_env = getenv("KMES_SOURCE");
+
+	if (cli->source) {
+		if (!is_source(cli->source))
+			cli_usage_error_hint(hint, "--source: not a source", cli->source);
+		return cli->source;
+	}
+	if (!from_env || !*from_env)
+		return "auto";
+	if (!is_source(from_env))
+		cli_usage_error_hint(hint, "KMES_SOURCE: not a source", from_env);
+	return from_env;
+}
+
+/* What is still open when a tool ends at an error leaves nothing behind in the kernel. */
+static struct kmes_source *left_open;
+
+static void close_left(void)
+{
+	kmes_source_close(left_open);
+}
+
+void cli_source_close(struct kmes_source *src)
+{
+	if (src == left_open)
+		left_open = NULL;
+	kmes_source_close(src);
+}
+
+void cli_source_die_if_stopped(struct kmes_source *src)
+{
+	if (!cli_stop_signal())
+		return;
+	cli_source_close(src);
+	cli_die_by_signal(cli_stop_signal());
+}
+
+static struct rlimit original_files;
+
+/* A ring takes up to two descriptors: the usual 1024 are too few for 512 rings. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &original_files) < 0)
+		return;
+	limit = original_files;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void cli_source_limit_for_child(void)
+{
+	if (original_files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &original_files);
+}
+
+struct kmes_source *cli_source_open(const struct cli *cli)
+{
+	const char *name = cli_source_name(cli);
+	struct kmes_source *src = NULL;
+	struct kmes_error err = { "" };
+	int result;
+
+	raise_file_limit();
+	result = kmes_source_open(&src, name, cli_stop_flag(), &err);
+	if (result < 0) {
+		cli_source_die_if_stopped(NULL);
+		if (*err.text)
+			cli_error("%s", err.text);
+		else
+			cli_error("%s: cannot open the source: %s", name,
+				  strerror(-result));
+		exit(CLI_FAILED);
+	}
+	if (!strcmp(name, "auto") && !strcmp(kmes_source_name(src), "sim"))
+		cli_warn("no KMES in this kernel: using the simulator's rings (-S sim)");
+	left_open = src;
+	atexit(close_left);
+	return src;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* cli_value.c - numbers, times, sizes and rates as they are typed, exactly. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/cli.h"
+#include "cli/cli_private.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/*
+ * Reads digits, at least one, and stands behind them. What does not fit is read to its
+ * end all the same: a wrong form is told before a number that is too big.
+ */
+static int take_digits(const char **text, uint64_t *number)
+{
+	int result = 0;
+	const char *p = *text;
+
+	if (!is_digit(*p))
+		return -EINVAL;
+	for (*number = 0; is_digit(*p); p++)
+		if (__builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, (unsigned int)(*p - '0'), number))
+			result = -ERANGE;
+	*text = p;
+	return result;
+}
+
+int cli_parse_number(uint64_t *number, const char *text)
+{
+	int result = take_digits(&text, number);
+
+	return *text ? -EINVAL : result;
+}
+
+/* ns in a unit; 0: no such unit. */
+static uint64_t time_unit(const char *name)
+{
+	static const struct {
+		char name[4];
+		uint64_t ns;
+	} units[] = {
+		{ "", NS_PER_S },	  { "s", NS_PER_S },
+		{ "ms", 1000000 },	  { "m", 60 * NS_PER_S },
+		{ "h", 3600 * NS_PER_S }, { "d", 86400 * NS_PER_S },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(name, units[i].name) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+/*
+ * The digits behind a point as a part of `unit`. Less than a nanosecond counts as one: a
+ * time that is not 0 must not become 0. Digits that add nothing may go on for ever.
+ */
+static uint64_t fraction_of(const char *digits, uint64_t unit)
+{
+	unsigned __int128 part = 0, scale = 1;
+	bool more = false;
+
+	for (; is_digit(*digits); digits++) {
+		if (scale < UINT64_C(1000000000000000000)) {
+			part = part * 10 + (unsigned int)(*digits - '0');
+			scale *= 10;
+		} else {
+			more |= *digits != '0';
+		}
+	}
+	part *= unit;
+	return (uint64_t)(part / scale) + (part % scale != 0 || more);
+}
+
+int cli_parse_time(uint64_t *time_ns, const char *text)
+{
+	const char *fraction = "";
+	uint64_t whole, unit;
+	int result = take_digits(&text, &whole);
+
+	if (result == -EINVAL)
+		return result;
+	if (*text == '.') {
+		fraction = ++text;
+		if (!is_digit(*text))
+			return -EINVAL;
+		text += strspn(text, "0123456789");
+	}
+	unit = time_unit(text);
+	if (!unit)
+		return -EINVAL;
+	if (result || __builtin_mul_overflow(whole, unit, time_ns) ||
+	    __builtin_add_overflow(*time_ns, fraction_of(fraction, unit), time_ns) ||
+	    *time_ns > CLI_TIME_MAX)
+		return -ERANGE;
+	return 0;
+}
+
+int cli_parse_size(uint64_t *size_bytes, const char *text)
+{
+	static const char letters[] = "kmg";
+	const char *letter;
+	unsigned int shift = 0;
+	int result = take_digits(&text, size_bytes);
+
+	if (result == -EINVAL)
+		return result;
+	if (*text) {
+		letter = strchr(letters, *text | 0x20);
+		if (!letter || (text[1] && strcasecmp(text + 1, "ib") != 0))
+			return -EINVAL;
+		shift = 10 * (unsigned int)(letter - letters + 1);
+	}
+	if (result || *size_bytes > UINT64_MAX >> shift)
+		return -ERANGE;
+	*size_bytes <<= shift;
+	return 0;
+}
+
+int cli_parse_rate(uint64_t *per_second, const char *text)
+{
+	int result = take_digits(&text, per_second);
+
+	if (result == -EINVAL || (*text && strcmp(text, "/s") != 0))
+		return -EINVAL;
+	return result;
+}
+
+uint64_t cli_number(struct cli *cli, const char *text, uint64_t min, uint64_t max)
+{
+	char what[96];
+	uint64_t number = 0;
+	int result = cli_parse_number(&number, text);
+
+	if (result == -EINVAL)
+		cli_value_error(cli, "not a number", text);
+	if (result == 0 && number >= min && number <= max)
+		return number;
+	snprintf(what, sizeof(what), "not between %llu and %llu", (unsigned long long)min,
+		 (unsigned long long)max);
+	cli_value_error(cli, what, text);
+}
+
+uint64_t cli_time(struct cli *cli, const char *text)
+{
+	uint64_t time_ns = 0;
+
+	switch (cli_parse_time(&time_ns, text)) {
+	case 0:
+		return time_ns;
+	case -ERANGE:
+		cli_value_error(cli, "longer than 2^63 ns (292 years)", text);
+	default:
+		cli_value_error(cli, "not a time such as 10, 1.5s, 20ms, 5m, 2h or 1d",
+				text);
+	}
+}
+
+uint64_t cli_size(struct cli *cli, const char *text)
+{
+	uint64_t size_bytes = 0;
+
+	switch (cli_parse_size(&size_bytes, text)) {
+	case 0:
+		return size_bytes;
+	case -ERANGE:
+		cli_value_error(cli, "more than 2^64-1 bytes", text);
+	default:
+		cli_value_error(cli, "not a size such as 65536, 64K or 4MiB", text);
+	}
+}
+
+uint64_t cli_rate(struct cli *cli, const char *text)
+{
+	uint64_t per_second = 0;
+	int result = cli_parse_rate(&per_second, text);
+
+	if (result == -ERANGE)
+		cli_value_error(cli, "too many a second", text);
+	if (result || !per_second)
+		cli_value_error(cli, "not a rate such as 100 or 100/s", text);
+	return per_second;
+}

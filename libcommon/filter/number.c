@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* number.c - parsing numbers in any locale, comparing them without rounding. */
+#include "filter/number.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO_TO_63 9223372036854775808.0
+#define TWO_TO_64 18446744073709551616.0
+
+static const char *skip_digits(const char *s)
+{
+	while (*s >= '0' && *s <= '9')
+		s++;
+	return s;
+}
+
+/* Where the text stops being a number; `*integer` says whether it is written as one. */
+static const char *scan(const char *text, bool *integer)
+{
+	const char *s = text + (*text == '-');
+	const char *end = skip_digits(s);
+
+	*integer = true;
+	if (end == s)
+		return text;
+	if (*end == '.') {
+		s = end + 1;
+		end = skip_digits(s);
+		if (end == s)
+			return text;
+		*integer = false;
+	}
+	if (*end == 'e' || *end == 'E') {
+		s = end + 1;
+		s += *s == '+' || *s == '-';
+		end = skip_digits(s);
+		if (end == s)
+			return text;
+		*integer = false;
+	}
+	return end;
+}
+
+/* Reads digits, with a minus or without; -ERANGE when no integer kind holds them. */
+static int parse_integer(struct kmes_numeral *number, const char *text)
+{
+	bool negative = *text == '-';
+	uint64_t limit = negative ? 1ull << 63 : UINT64_MAX;
+	uint64_t v = 0;
+	const char *s;
+
+	for (s = text + negative; *s; s++) {
+		unsigned int digit = (unsigned int)(*s - '0');
+
+		if (v > (limit - digit) / 10)
+			return -ERANGE;
+		v = 10 * v + digit;
+	}
+	if (negative && v) {
+		number->kind = KMES_NUMERAL_NEGATIVE;
+		number->i = (int64_t)-v;
+	} else {
+		number->kind = KMES_NUMERAL_UNSIGNED;
+		number->u = v;
+	}
+	return 0;
+}
+
+/* The program's locale may write its fractions with a comma. */
+static int parse_real(struct kmes_numeral *number, const char *text)
+{
+	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+	if (!c_locale)
+		return -ENOMEM;
+	number->kind = KMES_NUMERAL_REAL;
+	number->d = strtod_l(text, NULL, c_locale);
+	freelocale(c_locale);
+	return isinf(number->d) ? -ERANGE : 0;
+}
+
+int kmes_numeral_parse(struct kmes_numeral *number, const char *text)
+{
+	bool integer;
+	const char *end = scan(text, &integer);
+
+	if (end == text || *end)
+		return -EINVAL;
+	if (integer && !parse_integer(number, text))
+		return 0;
+	return parse_real(number, text);
+}
+
+bool kmes_numeral_from_token(struct kmes_numeral *number, const struct kmes_mp_token *tok)
+{
+	float single;
+	uint32_t bits;
+
+	switch (tok->type) {
+	case KMES_MP_UINT:
+		number->kind = KMES_NUMERAL_UNSIGNED;
+		number->u = tok->value.u;
+		return true;
+	case KMES_MP_INT:
+		number->kind = KMES_NUMERAL_NEGATIVE;
+		number->i = tok->value.i;
+		return true;
+	case KMES_MP_FLOAT32:
+		bits = (uint32_t)tok->value.u;
+		memcpy(&single, &bits, sizeof(single));
+		number->kind = KMES_NUMERAL_REAL;
+		number->d = (double)single;
+		return true;
+	case KMES_MP_FLOAT64:
+		number->kind = KMES_NUMERAL_REAL;
+		memcpy(&number->d, &tok->value.u, sizeof(number->d));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int compare_unsigned(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_reals(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return KMES_NUMERAL_UNORDERED;
+	return (a > b) - (a < b);
+}
+
+/* A double that is cut to an integer within its range loses its fraction, nothing else. */
+static int compare_unsigned_real(uint64_t u, double d)
+{
+	uint64_t whole;
+
+	if (isnan(d))
+		return KMES_NUMERAL_UNORDERED;
+	if (d < 0)
+		return 1;
+	if (d >= TWO_TO_64)
+		return -1;
+	whole = (uint64_t)d;
+	if (u != whole)
+		return u < whole ? -1 : 1;
+	return d > (double)whole ? -1 : 0;
+}
+
+static int compare_negative_real(int64_t i, double d)
+{
+	int64_t whole;
+
+	if (isnan(d))
+		return KMES_NUMERAL_UNORDERED;
+	if (d >= 0)
+		return -1;
+	if (d < -TWO_TO_63)
+		return 1;
+	whole = (int64_t)d;
+	if (i != whole)
+		return i < whole ? -1 : 1;
+	return d < (double)whole ? 1 : 0;
+}
+
+static int compare_with_real(const struct kmes_numeral *a, double d)
+{
+	if (a->kind == KMES_NUMERAL_REAL)
+		return compare_reals(a->d, d);
+	if (a->kind == KMES_NUMERAL_UNSIGNED)
+		return compare_unsigned_real(a->u, d);
+	return compare_negative_real(a->i, d);
+}
+
+int kmes_numeral_compare(const struct kmes_numeral *a, const struct kmes_numeral *b)
+{
+	int order;
+
+	if (b->kind == KMES_NUMERAL_REAL)
+		return compare_with_real(a, b->d);
+	if (a->kind == KMES_NUMERAL_REAL) {
+		order = compare_with_real(b, a->d);
+		return order == KMES_NUMERAL_UNORDERED ? order : -order;
+	}
+	if (a->kind != b->kind)
+		return a->kind == KMES_NUMERAL_NEGATIVE ? -1 : 1;
+	if (a->kind == KMES_NUMERAL_UNSIGNED)
+		return compare_unsigned(a->u, b->u);
+	return (a->i > b->i) - (a->i < b->i);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * format.h - an event, or a loss, as bytes for a person or a program.
+ *
+ * A format is a table of functions; whoever prints never asks which one it has. They
+ * write into a struct kmes_outbuf (outbuf.h), call nothing of the system, allocate
+ * nothing, follow no locale, and show nothing of an event that could end a line or
+ * command a terminal. An event may be at most 4 GiB, nested as deep as it likes.
+ */
+#ifndef KMES_FORMAT_H
+#define KMES_FORMAT_H
+
+#include "kmes.h"
+#include "base/outbuf.h"
+#include "print/time_text.h"
+
+struct kmes_formatter;
+
+struct kmes_format {
+	const char *name;
+	void (*event)(struct kmes_formatter *f, struct kmes_outbuf *out,
+		      const struct kmes_event *event);
+	void (*loss)(struct kmes_formatter *f, struct kmes_outbuf *out,
+		     const struct kmes_loss *loss);
+};
+
+extern const struct kmes_format kmes_format_text;   /* a line an event */
+extern const struct kmes_format kmes_format_pretty; /* with the payload as a block */
+extern const struct kmes_format kmes_format_hex;    /* with the payload undecoded */
+extern const struct kmes_format kmes_format_json;   /* an object a line */
+
+enum kmes_time_style {
+	KMES_TIME_CLOCK, /* 20:21:22.123456, UTC */
+	KMES_TIME_LOCAL, /* 21:21:22.123456, in the time zone of the process */
+	KMES_TIME_ISO,	 /* 2026-11-29T20:21:22.123456789Z */
+	KMES_TIME_EPOCH, /* 1796000000.123456789 */
+	KMES_TIME_DELTA, /* +0.000123 since the event printed before */
+	KMES_TIME_NONE,
+};
+
+struct kmes_format_options {
+	enum kmes_time_style time; /* of the text formats */
+	bool color;		   /* the same */
+	unsigned int width;	   /* the same: cut lines to so many columns; 0: do not */
+	const uint8_t *boot_id;	   /* for JSON: 16 bytes as in a UUID, or NULL */
+};
+
+/* A format with its options and what it remembers between events. No need to free it. */
+struct kmes_formatter {
+	const struct kmes_format *format;
+	struct kmes_format_options options;
+	struct kmes_clock clock;
+	uint64_t last_ns; /* stamp of the event printed before */
+	bool has_last;
+};
+
+void kmes_formatter_init(struct kmes_formatter *f, const struct kmes_format *format,
+			 const struct kmes_format_options *options);
+
+/* Appends the event, with its newline. */
+static inline void kmes_formatter_event(struct kmes_formatter *f, struct kmes_outbuf *out,
+					const struct kmes_event *event)
+{
+	f->format->event(f, out, event);
+}
+
+static inline void kmes_formatter_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
+				       const struct kmes_loss *loss)
+{
+	f->format->loss(f, out, loss);
+}
+
+/* The style of that name, or -EINVAL. */
+int kmes_time_style_find(const char *name);
+
+/*
+ * The word for an origin class, "userspace" or "c77"; `room` holds the latter. Of the
+ * short words of the text form, "USR" or "c77", the same.
+ */
+struct kmes_origin_room {
+	char text[12]; /* c255, and what put_u64() stores behind a number */
+};
+const char *kmes_origin_name(uint8_t origin, struct kmes_origin_room *room);
+const char *kmes_origin_short_name(uint8_t origin, struct kmes_origin_room *room);
+
+#endif

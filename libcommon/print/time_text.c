@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* time_text.c - points in time as text, the date made once a second. */
+#include <time.h>
+
+#include "base/outbuf.h"
+#include "print/time_text.h"
+
+#define DAY 86400
+#define DAYS_IN_400_YEARS 146097
+#define DAYS_BEFORE_1970 719468 /* since 0000-03-01 */
+
+struct date {
+	unsigned int year, month, day;
+};
+
+/*
+ * Years that begin in March put the leap day at their end; then 400 years, 100, 4 and 1
+ * have fixed lengths but for their last day, and months repeat in 153 days.
+ */
+static struct date date_of(int64_t days_since_1970)
+{
+	int64_t days = days_since_1970 + DAYS_BEFORE_1970;
+	int64_t era =
+		(days < 0 ? days - (DAYS_IN_400_YEARS - 1) : days) / DAYS_IN_400_YEARS;
+	unsigned int day = days - era * DAYS_IN_400_YEARS;
+	unsigned int year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+	unsigned int day_of_year = day - (365 * year + year / 4 - year / 100);
+	unsigned int month = (5 * day_of_year + 2) / 153; /* 0 is March */
+	struct date date = {
+		.year = era * 400 + year + (month >= 10),
+		.month = month < 10 ? month + 3 : month - 9,
+		.day = day_of_year - (153 * month + 2) / 5 + 1,
+	};
+
+	return date;
+}
+
+static char *put_time_of_day(char *p, unsigned int second)
+{
+	p = put_2(p, second / 3600);
+	p = put_char(p, ':');
+	p = put_2(p, second / 60 % 60);
+	p = put_char(p, ':');
+	return put_2(p, second % 60);
+}
+
+/* 2026-11-29T20:21:22. */
+static char *put_second(char *p, int64_t second)
+{
+	int64_t days = (second < 0 ? second - (DAY - 1) : second) / DAY;
+	struct date date = date_of(days);
+
+	p = put_2(p, date.year / 100);
+	p = put_2(p, date.year % 100);
+	p = put_char(p, '-');
+	p = put_2(p, date.month);
+	p = put_char(p, '-');
+	p = put_2(p, date.day);
+	p = put_char(p, 'T');
+	p = put_time_of_day(p, second - days * DAY);
+	return put_char(p, '.');
+}
+
+char *put_stamp_iso(char *p, int64_t second, uint32_t ns)
+{
+	p = put_second(p, second);
+	p = put_9(p, ns);
+	return put_char(p, 'Z');
+}
+
+/* Sees that the clock shows this second in UTC; returns the nanoseconds behind it. */
+static uint32_t clock_set_utc(struct kmes_clock *clock, uint64_t ts_ns)
+{
+	uint64_t second = ts_ns / KMES_NS;
+
+	if (second != clock->utc_second || !clock->utc_valid) {
+		put_second(clock->utc, second);
+		clock->epoch_len = put_u64(clock->epoch, second) - clock->epoch;
+		clock->utc_second = second;
+		clock->utc_valid = true;
+	}
+	return ts_ns - second * KMES_NS;
+}
+
+static uint32_t clock_set_local(struct kmes_clock *clock, uint64_t ts_ns)
+{
+	uint64_t second = ts_ns / KMES_NS;
+	time_t t = second;
+	struct tm tm;
+
+	if (second != clock->local_second || !clock->local_valid) {
+		if (!clock->local_valid)
+			tzset();
+		if (!localtime_r(&t, &tm))
+			gmtime_r(&t, &tm);
+		put_time_of_day(clock->local,
+				3600 * tm.tm_hour + 60 * tm.tm_min + tm.tm_sec);
+		clock->local_second = second;
+		clock->local_valid = true;
+	}
+	return ts_ns - second * KMES_NS;
+}
+
+char *put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+{
+	uint32_t ns = clock_set_utc(clock, ts_ns);
+
+	p = put_bytes(p, clock->utc, sizeof(clock->utc));
+	p = put_9(p, ns);
+	return put_char(p, 'Z');
+}
+
+char *put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns, uint32_t *ns)
+{
+	*ns = clock_set_utc(clock, ts_ns);
+	memcpy(p, clock->epoch, sizeof(clock->epoch));
+	return p + clock->epoch_len;
+}
+
+char *put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+{
+	uint32_t ns = clock_set_utc(clock, ts_ns);
+
+	p = put_bytes(p, clock->utc + 11, 9);
+	return put_6(p, ns / 1000);
+}
+
+char *put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+{
+	uint32_t ns = clock_set_local(clock, ts_ns);
+
+	p = put_bytes(p, clock->local, sizeof(clock->local));
+	p = put_char(p, '.');
+	return put_6(p, ns / 1000);
+}

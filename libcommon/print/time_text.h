@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* time_text.h - points in time as text. */
+#ifndef KMES_TIME_TEXT_H
+#define KMES_TIME_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KMES_NS 1000000000u /* in a second */
+
+/* What put_stamp_iso can show: the years 0000 to 9999. */
+#define KMES_ISO_SECOND_MIN (-62167219200)
+#define KMES_ISO_SECOND_MAX 253402300799
+
+/* 2026-11-29T20:21:22.123456789Z; `second` within the bounds above, `ns` below 10^9. */
+char *put_stamp_iso(char *p, int64_t second, uint32_t ns);
+
+/*
+ * The text of the second that was shown last, since most events share it with the one
+ * before. All zero is the start.
+ */
+struct kmes_clock {
+	uint64_t utc_second, local_second;
+	bool utc_valid, local_valid;
+	char utc[20];	/* 2026-11-29T20:21:22. */
+	char local[8];	/* 21:21:22 */
+	char epoch[12]; /* 1795983682 */
+	uint8_t epoch_len;
+};
+
+/* The same through the clock, for the stamps of events. */
+char *put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+
+/* 1795983682, the seconds since the epoch; the nanoseconds go to `ns`. */
+char *put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns, uint32_t *ns);
+
+/* 20:21:22.123456, in UTC or in the time zone of the process. */
+char *put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+char *put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+
+#endif

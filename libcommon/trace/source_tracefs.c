@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * source_tracefs.c - a stock kernel's own trace events: an instance, the wanted events
+ * switched on in it, and one mapped buffer a CPU.
+ *
+ * The instance is made when the first ring is opened, so that a tool that only asks
+ * leaves no trace.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source.h"
+#include "trace/trace_instance.h"
+#include "trace/trace_ring.h"
+#include "trace/trace_select.h"
+
+#define EVENTS_DEFAULT "sched/sched_process_*"
+/* As much a CPU as a KMES ring has. */
+#define BUFFER_KB "4096"
+/* Four pages: the reader is moved four times less often, and the writer, too. */
+#define SUBBUF_KB "16"
+/* Its inode, on every kernel. */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCu
+
+struct trace_source {
+	struct kmes_source base;
+	char *wanted;
+	char root[KMES_TRACE_PATH];
+	char instance[KMES_TRACE_PATH]; /* "": not made yet */
+	int instance_fd;
+	struct kmes_trace_formats *formats;
+	struct kmes_trace_clock clock;
+	struct kmes_trace_map *maps; /* a slot each */
+	int slots;
+};
+
+static struct trace_source *trace_of(struct kmes_source *src)
+{
+	return (struct trace_source *)src;
+}
+
+static int trace_open(struct kmes_source **out, const char *arg,
+		      const volatile sig_atomic_t *stop, struct kmes_error *err)
+{
+	struct trace_source *t = calloc(1, sizeof(*t));
+	int i, r;
+
+	(void)stop;
+	if (!t)
+		return -ENOMEM;
+	t->base.ops = &kmes_source_tracefs;
+	t->base.fd = -1;
+	r = kmes_trace_root(t->root, err);
+	if (r == 0) {
+		t->slots = kmes_trace_cpus(t->root);
+		r = t->slots;
+		if (r < 0)
+			kmes_error_set(err, r, "tracefs: %s: %s%s", t->root, strerror(-r),
+				       r == -EACCES ? " (needs root)" : "");
+	}
+	if (r >= 0) {
+		t->wanted = strdup(arg ? arg : EVENTS_DEFAULT);
+		t->maps = calloc((size_t)t->slots + 1, sizeof(*t->maps));
+		r = t->wanted && t->maps ? 0 : -ENOMEM;
+	}
+	for (i = 0; r == 0 && i < t->slots; i++)
+		t->maps[i].fd = -1;
+	if (r == 0 && getrandom(t->base.stream_id, sizeof(t->base.stream_id), 0) < 0)
+		r = -errno;
+	if (r < 0) {
+		t->slots = 0;
+		t->base.ops->close(&t->base);
+		return r;
+	}
+	*out = &t->base;
+	return 0;
+}
+
+static void trace_close(struct kmes_source *src)
+{
+	struct trace_source *t = trace_of(src);
+	int i;
+
+	/* Also of rings that a tool which ends at an error has not closed. */
+	for (i = 0; i < t->slots; i++)
+		kmes_trace_unmap(&t->maps[i]);
+	/* One that somebody holds is removed by the next run. */
+	if (*t->instance)
+		kmes_trace_instance_remove(t->instance, t->instance_fd);
+	kmes_trace_formats_free(t->formats);
+	free(t->maps);
+	free(t->wanted);
+	free(t);
+}
+
+static int trace_slots(struct kmes_source *src)
+{
+	return trace_of(src)->slots;
+}
+
+/* ---- the instance ---- */
+
+static int set(const struct trace_source *t, const char *file, const char *text,
+	       struct kmes_error *err)
+{
+	int r = kmes_trace_write(t->instance, file, text);
+
+	if (r == -ENOENT)
+		return kmes_error_set(err, r,
+				      "tracefs: this kernel has no %s (needs Linux 6.10)",
+				      file);
+	if (r < 0)
+		return kmes_error_set(err, r, "tracefs: cannot set %s to %s: %s", file,
+				      text, strerror(-r));
+	return 0;
+}
+
+/* The reader's own calls would be events that it would have to read. */
+static int hide_self(const struct trace_source *t, struct kmes_error *err)
+{
+	struct stat ns;
+	char pid[16];
+
+	/* The kernel means the number in the first namespace; in others ours is not that. */
+	if (stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino != FIRST_PID_NAMESPACE)
+		return 0;
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return set(t, "set_event_notrace_pid", pid, err);
+}
+
+static int set_up(const struct trace_source *t, struct kmes_error *err)
+{
+	static const struct {
+		const char *file, *text;
+	} settings[] = {
+		{ "tracing_on", "0" },	   /* until all events are switched on */
+		{ "buffer_percent", "0" }, /* else a few events wake nobody */
+		{ "trace_clock", "mono" }, /* the same on all CPUs */
+		/* The machine's may be off: new records would be dropped, uncounted. */
+		{ "options/overwrite", "1" },
+		{ "buffer_subbuf_size_kb", SUBBUF_KB },
+		{ "buffer_size_kb", BUFFER_KB },
+	};
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
+		r = set(t, settings[i].file, settings[i].text, err);
+	return r < 0 ? r : hide_self(t, err);
+}
+
+/* Learns the event's format, then switches it on. */
+static int enable(struct trace_source *t, const struct kmes_trace_name *name,
+		  struct kmes_error *err)
+{
+	char path[KMES_TRACE_PATH];
+	char *text;
+	size_t len;
+	int r, n = snprintf(path, sizeof(path), "events/%s/%s/format", name->system,
+			    name->event);
+
+	r = (size_t)n < sizeof(path) ? kmes_trace_read(t->instance, path, &text, &len)
+				     : -ENAMETOOLONG;
+	if (r == 0) {
+		r = kmes_trace_formats_add(t->formats, name->system, text, len);
+		free(text);
+		/* Its records will be shown as bytes. */
+		if (r == -EBADMSG)
+			r = 0;
+	}
+	if (r == 0) {
+		snprintf(path, sizeof(path), "events/%s/%s/enable", name->system,
+			 name->event);
+		r = kmes_trace_write(t->instance, path, "1");
+	}
+	if (r < 0)
+		return kmes_error_set(err, r, "tracefs: cannot switch on %s/%s: %s",
+				      name->system, name->event, strerror(-r));
+	return 0;
+}
+
+/*
+ * Records that come without being asked for, as when somebody writes into our instance's
+ * trace_marker. A kernel need not have them all.
+ */
+static void learn_built_in(struct trace_source *t)
+{
+	static const char *const names[] = { "print",	 "bprint",	 "bputs",
+					     "raw_data", "kernel_stack", "user_stack" };
+	char path[64], *text;
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "events/ftrace/%s/format", names[i]);
+		if (kmes_trace_read(t->root, path, &text, &len) < 0)
+			continue;
+		kmes_trace_formats_add(t->formats, "ftrace", text, len);
+		free(text);
+	}
+}
+
+static int enable_all(struct trace_source *t, struct kmes_error *err)
+{
+	struct kmes_trace_names names;
+	char *available;
+	size_t i, len, gone = 0;
+	int r = kmes_trace_read(t->root, "available_events", &available, &len);
+
+	if (r < 0)
+		return kmes_error_set(err, r, "tracefs: cannot read available_events: %s",
+				      strerror(-r));
+	r = kmes_trace_select(&names, available, t->wanted, err);
+	free(available);
+	if (r < 0)
+		return r;
+	for (i = 0; r == 0 && i < names.count; i++) {
+		r = enable(t, &names.name[i], err);
+		/* Probes go at any time; those that were listed need not be there any more. */
+		if ((r == -ENOENT || r == -ENODEV) && ++gone < names.count)
+			r = 0;
+	}
+	kmes_trace_names_free(&names);
+	learn_built_in(t);
+	return r;
+}
+
+static int start(struct trace_source *t, struct kmes_error *err)
+{
+	int r;
+
+	kmes_trace_sweep(t->root);
+	r = kmes_trace_formats_new(&t->formats);
+	if (r < 0)
+		return r;
+	t->instance_fd = kmes_trace_instance_make(t->root, t->instance, err);
+	if (t->instance_fd < 0) {
+		*t->instance = '\0';
+		return t->instance_fd;
+	}
+	r = set_up(t, err);
+	if (r == 0)
+		r = enable_all(t, err);
+	if (r == 0)
+		r = set(t, "tracing_on", "1", err);
+	kmes_trace_clock_update(&t->clock);
+	return r;
+}
+
+static int trace_ring_open(struct kmes_source *src, uint16_t cpu, struct kmes_ring *ring,
+			   bool snapshot, struct kmes_error *err)
+{
+	struct trace_source *t = trace_of(src);
+	struct kmes_trace_map *map = &t->maps[cpu];
+	int r = *t->instance ? 0 : start(t, err);
+
+	if (r < 0) /* -EINVAL would mean a CPU without a buffer */
+		return r == -EINVAL ? -ENOENT : r;
+	if (map->fd >= 0)
+		return kmes_error_set(err, -EBUSY, "cpu%u: the trace buffer has a reader",
+				      cpu);
+	r = kmes_trace_map(map, t->instance, cpu, err);
+	if (r < 0)
+		return r;
+	r = kmes_trace_ring_open(ring, map, &t->clock, t->formats, snapshot, err);
+	if (r < 0)
+		kmes_trace_unmap(map);
+	return r;
+}
+
+/* ---- what cannot be done ---- */
+
+static int trace_capacity(struct kmes_source *src, uint64_t *capacity,
+			  struct kmes_error *err)
+{
+	(void)src;
+	(void)capacity;
+	return kmes_error_set(err, -EOPNOTSUPP,
+			      "tracefs: a trace buffer keeps its size while it is "
+			      "mapped, so it cannot be resized");
+}
+
+static int trace_set_capacity(struct kmes_source *src, uint64_t capacity,
+			      struct kmes_error *err)
+{
+	return trace_capacity(src, &capacity, err);
+}
+
+const struct kmes_source_ops kmes_source_tracefs = {
+	.name = "tracefs",
+	.open = trace_open,
+	.close = trace_close,
+	.slots = trace_slots,
+	.ring_open = trace_ring_open,
+	.capacity = trace_capacity,
+	.set_capacity = trace_set_capacity,
+};

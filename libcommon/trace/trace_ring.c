@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * trace_ring.c - a mapped trace buffer as a ring of events.
+ *
+ * One ioctl moves the reader: it takes over a further sub-buffer when ours is read, and
+ * counts all that is in it by now as read. From our own offset up to there the records are
+ * new; the writer does not touch them until the reader is moved again. They are copied,
+ * and walked and converted in the copy, as much at a time as the ring has room for.
+ */
+#include "trace/trace_ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GET_READER _IO('R', 0x20)
+#define REMEASURE_NS 100000000ull
+#define MEASURE_TRIES 5
+
+struct trace_ring {
+	struct kmes_trace_map *map;
+	struct kmes_trace_clock *clock;
+	const struct kmes_trace_formats *formats;
+	const struct kmes_trace_meta *meta;
+	uint8_t *page; /* a private copy of the sub-buffer being read */
+	struct kmes_subbuf sb;
+	uint32_t subbuf_size;
+	uint32_t id;	   /* of the sub-buffer */
+	bool begun;	   /* id is of one that was looked at from its start on */
+	bool is_bad;	   /* a length in it lied: nothing more of it is read */
+	uint32_t pass_off; /* records below were read before our time */
+	struct kmes_trace_loss loss;
+	uint64_t seq;		       /* of the event before */
+	uint64_t taken;		       /* records, by the kernel's count of those read */
+	uint64_t walked;	       /* records, by ours */
+	uint64_t snapshot_ns;	       /* monotonic; records after it are not wanted */
+	bool over;		       /* the snapshot's end was reached */
+	struct kmes_subbuf_record rec; /* had no room yet */
+	bool has_rec;
+};
+
+/* ---- the clock ---- */
+
+void kmes_trace_clock_update(struct kmes_trace_clock *clock)
+{
+	uint64_t best = UINT64_MAX, before = kmes_clock_ns(CLOCK_MONOTONIC);
+	unsigned int i;
+
+	if (clock->measured_ns && before - clock->measured_ns < REMEASURE_NS)
+		return;
+	/* The shortest pair of readings around the other clock is the best one. */
+	for (i = 0; i < MEASURE_TRIES; i++) {
+		uint64_t real = kmes_clock_ns(CLOCK_REALTIME);
+		uint64_t after = kmes_clock_ns(CLOCK_MONOTONIC);
+
+		if (after - before < best) {
+			best = after - before;
+			clock->offset_ns = real - before - best / 2;
+		}
+		before = after;
+	}
+	clock->measured_ns = before;
+}
+
+/* ---- loss ---- */
+
+static void lose(struct kmes_trace_loss *loss, uint64_t count)
+{
+	loss->told += count;
+	loss->pending += count;
+}
+
+void kmes_trace_loss_begin(struct kmes_trace_loss *loss,
+			   const struct kmes_subbuf_head *head, uint64_t count,
+			   uint64_t overrun)
+{
+	uint64_t most = overrun - loss->told;
+
+	if (!head->missed || overrun < loss->told)
+		return;
+	/* What was told too early, without a count, is not told again. */
+	lose(loss, head->has_count && count < most ? count : most);
+}
+
+void kmes_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun)
+{
+	if (overrun > loss->told)
+		lose(loss, overrun - loss->told);
+}
+
+/* ---- the mapping ---- */
+
+int kmes_trace_map_error(struct kmes_error *err, uint16_t cpu, int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return kmes_error_set(err, error, "cpu%u: no trace buffer", cpu);
+	case -ENODEV:
+		return kmes_error_set(err, error,
+				      "tracefs: this kernel cannot map trace buffers "
+				      "(needs Linux 6.10)");
+	case -EBUSY:
+		return kmes_error_set(err, error,
+				      "cpu%u: the trace buffer is busy (a snapshot, or "
+				      "a tracer that reads it)",
+				      cpu);
+	case -EACCES:
+	case -EPERM:
+		return kmes_error_set(
+			err, error, "cpu%u: cannot map the trace buffer: %s (needs root)",
+			cpu, strerror(-error));
+	default:
+		return kmes_error_set(err, error,
+				      "cpu%u: cannot map the trace buffer: %s", cpu,
+				      strerror(-error));
+	}
+}
+
+void kmes_trace_unmap(struct kmes_trace_map *map)
+{
+	if (map->base)
+		munmap((void *)map->base, map->length);
+	if (map->fd >= 0)
+		close(map->fd);
+	map->base = NULL;
+	map->fd = -1;
+}
+
+/* Maps as much as the first page, which is mapped, says. */
+static int map_all(struct kmes_trace_map *map, const struct kmes_trace_meta *meta,
+		   size_t page)
+{
+	void *base;
+
+	if (meta->meta_struct_len < offsetof(struct kmes_trace_meta, reserved) ||
+	    meta->meta_page_size < page || meta->subbuf_size < page ||
+	    meta->nr_subbufs < 2)
+		return -EPROTO;
+	map->length = meta->meta_page_size + (size_t)meta->subbuf_size * meta->nr_subbufs;
+	base = mmap(NULL, map->length, PROT_READ, MAP_SHARED, map->fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	map->base = base;
+	return 0;
+}
+
+static int map_whole(struct kmes_trace_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *meta = mmap(NULL, page, PROT_READ, MAP_SHARED, map->fd, 0);
+	int r;
+
+	if (meta == MAP_FAILED)
+		return -errno;
+	/* Nobody can change the sizes while the one or the other is mapped. */
+	r = map_all(map, meta, page);
+	munmap(meta, page);
+	return r;
+}
+
+int kmes_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
+		   struct kmes_error *err)
+{
+	char path[512];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", folder, cpu);
+	map->base = NULL;
+	map->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (map->fd < 0 && errno == ENOENT)
+		return kmes_trace_map_error(err, cpu, -EINVAL);
+	r = map->fd < 0 ? -errno : map_whole(map);
+	if (r < 0) {
+		kmes_trace_unmap(map);
+		return kmes_trace_map_error(err, cpu, r);
+	}
+	return 0;
+}
+
+/* ---- the reader ---- */
+
+static void note(struct kmes_ring *ring, const char *what)
+{
+	const struct trace_ring *t = ring->priv;
+
+	kmes_error_set(&ring->err, 0,
+		       "cpu%u: %s in sub-buffer %u at offset %u; passed over", ring->cpu,
+		       what, t->id, t->sb.off);
+	ring->has_note = true;
+}
+
+/* A further sub-buffer is ours: its header, and what is known of lost records. */
+static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
+{
+	struct trace_ring *t = ring->priv;
+	struct kmes_subbuf_head head;
+	uint64_t count = 0;
+	int r;
+
+	/* Only of the first one something may have been read before our time. */
+	if (t->begun || t->id != t->meta->reader.id)
+		t->pass_off = 0;
+	memcpy(t->page, from, KMES_SUBBUF_HEADER);
+	r = kmes_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
+	t->id = t->meta->reader.id;
+	t->begun = true;
+	t->is_bad = r < 0;
+	if (r < 0)
+		return r;
+	if (head.has_count) {
+		memcpy(t->page + KMES_SUBBUF_HEADER + head.commit,
+		       from + KMES_SUBBUF_HEADER + head.commit, sizeof(count));
+		count = kmes_subbuf_missed(&t->sb, &head);
+	}
+	kmes_trace_loss_begin(&t->loss, &head, count, t->meta->overrun);
+	return 0;
+}
+
+/* Copies what the last step of the reader made ours: 1, 0: nothing, or -EBADMSG. */
+static int take_records(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+	const struct kmes_trace_meta *meta = t->meta;
+	uint32_t to = meta->reader.read, at = KMES_SUBBUF_HEADER;
+	const uint8_t *from = t->map->base + meta->meta_page_size;
+	int r;
+
+	if (meta->reader.id >= meta->nr_subbufs)
+		return -EBADMSG;
+	from += (size_t)meta->reader.id * t->subbuf_size;
+	if (!t->begun || t->id != meta->reader.id) {
+		r = begin_subbuf(ring, from);
+		if (r < 0)
+			return r;
+	}
+	at += t->sb.end;
+	if (to == t->sb.end || t->is_bad)
+		return 0;
+	r = kmes_subbuf_extend(&t->sb, to);
+	if (r < 0) {
+		t->is_bad = true;
+		return r;
+	}
+	memcpy(t->page + at, from + at, KMES_SUBBUF_HEADER + to - at);
+	return 1;
+}
+
+/* Records that could not be walked are lost, by the kernel's own count of them. */
+static void count_unwalked(struct trace_ring *t)
+{
+	if (t->taken > t->walked)
+		t->loss.pending += t->taken - t->walked;
+	t->walked = t->taken;
+}
+
+/*
+ * Somebody may empty the buffer under us ("echo >trace"): its counts begin at 0 again, and
+ * how many records went with it nobody knows.
+ */
+static void look_for_clear(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+
+	if (t->meta->read >= t->taken && t->meta->overrun >= t->loss.told)
+		return;
+	kmes_error_set(&ring->err, 0,
+		       "cpu%u: somebody cleared the trace buffer; what was in it is gone",
+		       ring->cpu);
+	ring->has_note = true;
+	t->loss.told = 0;
+	t->walked = 0;
+	t->begun = false;
+}
+
+/* Moves the reader: 1: records are there; 0: none; or -errno. */
+static int advance(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+	int r;
+
+	while (ioctl(t->map->fd, GET_READER) < 0) {
+		r = -errno;
+		if (r == -EAGAIN)
+			return 0;
+		if (r != -EINTR)
+			return kmes_error_set(&ring->err, r,
+					      "cpu%u: cannot read the trace buffer: %s",
+					      ring->cpu, strerror(-r));
+	}
+	look_for_clear(ring);
+	t->taken = t->meta->read;
+	r = take_records(ring);
+	if (r < 0)
+		note(ring, "a length that cannot be");
+	if (r < 0 || t->is_bad)
+		count_unwalked(t);
+	else if (r == 0)
+		kmes_trace_loss_settle(&t->loss, t->meta->overrun);
+	return r > 0;
+}
+
+/* Converts the record at hand: false when the ring's bytes have no room for it. */
+static bool put_record(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+	struct kmes_trace_stamp stamp = {
+		.ts_ns = t->rec.ts_ns + t->clock->offset_ns,
+		.seq = t->seq + t->loss.pending + 1,
+		.cpu = ring->cpu,
+	};
+	uint8_t *to = ring->buf + ring->len;
+	uint32_t size, room = ring->size - ring->len;
+
+	size = kmes_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len, false, to,
+				  room);
+	if (!size && ring->len)
+		return false;
+	if (!size) /* not even into all of it */
+		size = kmes_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len,
+					  true, to, room);
+	t->seq = stamp.seq;
+	t->loss.pending = size ? 0 : 1;
+	ring->len += size;
+	return true;
+}
+
+/* Is the record at hand one to convert? */
+static bool is_wanted(struct trace_ring *t)
+{
+	if (t->sb.off <= t->pass_off)
+		return false;
+	t->walked++;
+	if (t->rec.ts_ns > t->snapshot_ns)
+		t->over = true;
+	return !t->over;
+}
+
+/* Converts records as far as there is room. */
+static void convert(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+	int r = 1;
+
+	while (!t->over) {
+		if (!t->has_rec) {
+			r = kmes_subbuf_next(&t->sb, &t->rec);
+			if (r <= 0)
+				break;
+			t->has_rec = is_wanted(t);
+			if (!t->has_rec)
+				continue;
+		}
+		if (!put_record(ring))
+			return;
+		t->has_rec = false;
+	}
+	if (r < 0) {
+		note(ring, "no record");
+		count_unwalked(t);
+	}
+}
+
+static int trace_fill(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+	int r;
+
+	ring->pos += ring->len;
+	ring->off = 0;
+	ring->len = 0;
+	kmes_trace_clock_update(t->clock);
+	for (;;) {
+		convert(ring);
+		if (ring->len || t->over)
+			break;
+		r = advance(ring);
+		if (r <= 0)
+			return r;
+	}
+	ring->known = ring->pos + ring->len;
+	return ring->len > 0;
+}
+
+/* What we have written ourselves is always an event. */
+static void trace_recover(struct kmes_ring *ring)
+{
+	ring->off = ring->len;
+}
+
+static uint64_t trace_newest(const struct kmes_ring *ring)
+{
+	return ring->known;
+}
+
+/* The descriptor tells. */
+static bool trace_has_news(const struct kmes_ring *ring)
+{
+	(void)ring;
+	return false;
+}
+
+static void trace_close(struct kmes_ring *ring)
+{
+	struct trace_ring *t = ring->priv;
+
+	kmes_trace_unmap(t->map);
+	free(t->page);
+	free(t);
+	ring->priv = NULL;
+	ring->fd = -1;
+}
+
+static const struct kmes_ring_ops trace_ops = {
+	.fill = trace_fill,
+	.recover = trace_recover,
+	.newest = trace_newest,
+	.has_news = trace_has_news,
+	.close = trace_close,
+};
+
+int kmes_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
+			 struct kmes_trace_clock *clock,
+			 const struct kmes_trace_formats *formats, bool snapshot,
+			 struct kmes_error *err)
+{
+	struct trace_ring *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return kmes_error_set(err, -ENOMEM, "no memory");
+	t->map = map;
+	t->clock = clock;
+	t->formats = formats;
+	t->meta = (const struct kmes_trace_meta *)map->base;
+	t->subbuf_size = t->meta->subbuf_size;
+	t->page = calloc(1, t->subbuf_size);
+	if (!t->page) {
+		free(t);
+		return kmes_error_set(err, -ENOMEM, "no memory");
+	}
+	t->id = t->meta->reader.id;
+	t->pass_off = t->meta->reader.read;
+	t->walked = t->meta->read;
+	t->snapshot_ns = snapshot ? kmes_clock_ns(CLOCK_MONOTONIC) : UINT64_MAX;
+	ring->ops = &trace_ops;
+	ring->priv = t;
+	ring->fd = map->fd;
+	ring->is_sound = true;
+	/* The buffer is as old as we are: the first record lost is a loss, too. */
+	ring->has_last = true;
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * trace_ring.h - one CPU's mapped trace buffer, read sub-buffer by sub-buffer; private to
+ * the library.
+ */
+#ifndef KMES_TRACE_RING_H
+#define KMES_TRACE_RING_H
+
+#include "ring.h"
+#include "trace/subbuf.h"
+#include "trace/trace_format.h"
+
+/* The mapping's first page, as the kernel writes it at each step of the reader. */
+struct kmes_trace_meta {
+	uint32_t meta_page_size; /* where the sub-buffers begin, by ascending id */
+	uint32_t meta_struct_len;
+	uint32_t subbuf_size;
+	uint32_t nr_subbufs;
+	struct {
+		uint64_t lost_events;
+		uint32_t id;   /* the sub-buffer that is ours to read */
+		uint32_t read; /* bytes of it that count as read */
+	} reader;
+	uint64_t flags;
+	uint64_t entries, overrun, read; /* records there, overwritten, read */
+	uint64_t reserved[2];
+};
+
+/* From the kernel's monotonic stamps to CLOCK_REALTIME, for the rings of one source. */
+struct kmes_trace_clock {
+	uint64_t offset_ns; /* to be added */
+	uint64_t measured_ns;
+};
+
+/* Measures the offset if that is long ago. */
+void kmes_trace_clock_update(struct kmes_trace_clock *clock);
+
+/* Losses counted so far against what the kernel's overrun says. */
+struct kmes_trace_loss {
+	uint64_t told;	  /* of overrun, as gaps between sequences */
+	uint64_t pending; /* the next record's sequence jumps by so much */
+};
+
+/*
+ * A sub-buffer was begun whose header says `head`, with `count` if it has one: what was
+ * lost before it. `overrun` is the kernel's count right after.
+ */
+void kmes_trace_loss_begin(struct kmes_trace_loss *loss,
+			   const struct kmes_subbuf_head *head, uint64_t count,
+			   uint64_t overrun);
+
+/* The buffer was found empty: whatever the kernel lost up to now came before. */
+void kmes_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun);
+
+/* A buffer opened for reading. */
+struct kmes_trace_map {
+	int fd; /* -1: closed */
+	const uint8_t *base;
+	size_t length;
+};
+
+/* Maps `folder`/per_cpu/cpuN/trace_pipe_raw. 0 or -errno; -EINVAL: no such buffer. */
+int kmes_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
+		   struct kmes_error *err);
+void kmes_trace_unmap(struct kmes_trace_map *map);
+
+/* The sentence of a failed mapping; returns `error`. */
+int kmes_trace_map_error(struct kmes_error *err, uint16_t cpu, int error);
+
+/*
+ * Makes `ring` read the mapped buffer; `map`, `clock` and `formats` outlive it. 0 or
+ * -errno with a sentence. With `snapshot` it ends with what is older than now.
+ */
+int kmes_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
+			 struct kmes_trace_clock *clock,
+			 const struct kmes_trace_formats *formats, bool snapshot,
+			 struct kmes_error *err);
+
+#endif

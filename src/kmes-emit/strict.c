@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * strict.c - what yajl lets pass although the letter of JSON forbids it: broken UTF-8, odd
+ * blanks, halves of surrogate pairs.
+ */
+#include <string.h>
+
+#include "emit.h"
+#include "kmes_msgpack.h"
+
+/* The four hex digits behind \u, or -1. */
+static int32_t escape_unit(const char *p, const char *end)
+{
+	int32_t unit = 0;
+	int i;
+
+	if (end - p < 4)
+		return -1;
+	for (i = 0; i < 4; i++) {
+		int digit = hex_digit(p[i]);
+
+		if (digit < 0)
+			return -1;
+		unit = unit << 4 | digit;
+	}
+	return unit;
+}
+
+/* Is each surrogate that is escaped half of a pair? */
+static bool surrogates_are_paired(const char *p, const char *end)
+{
+	int32_t unit;
+
+	while ((p = memchr(p, '\\', (size_t)(end - p)))) {
+		if (end - p < 2)
+			break;
+		p += 2;
+		unit = p[-1] == 'u' ? escape_unit(p, end) : -1;
+		if (unit < 0xd800 || unit > 0xdfff)
+			continue; /* what is no escape at all yajl will tell */
+		p += 4;
+		if (unit > 0xdbff || end - p < 6 || p[0] != '\\' || p[1] != 'u')
+			return false;
+		unit = escape_unit(p + 2, end);
+		if (unit < 0xdc00 || unit > 0xdfff)
+			return false;
+		p += 6;
+	}
+	return true;
+}
+
+/* Eight bytes at once: is one of them below 0x20? Those above 0x7f do not matter. */
+static bool has_low_byte(uint64_t word)
+{
+	return (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
+}
+
+/* ASCII control characters other than JSON's own blanks. */
+static bool has_control(const char *text, size_t len)
+{
+	uint64_t word;
+	size_t i = 0;
+
+	while (i < len) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (len - i >= sizeof(word)) {
+			memcpy(&word, text + i, sizeof(word));
+			if (!has_low_byte(word)) {
+				i += sizeof(word);
+				continue;
+			}
+		}
+		if (c < 0x20 && c != '\t' && c != '\r' && c != '\n')
+			return true;
+		i++;
+	}
+	return false;
+}
+
+int letter_check(const char *text, size_t len, struct reason *why)
+{
+	if (!kmes_utf8_valid(text, (uint32_t)len))
+		return reason_set(why, "not JSON: not UTF-8");
+	if (has_control(text, len))
+		return reason_set(why, "not JSON: control character");
+	if (!surrogates_are_paired(text, text + len))
+		return reason_set(why, "not JSON: lone surrogate");
+	return 0;
+}
