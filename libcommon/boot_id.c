@@ -16,7 +16,7 @@ static int hex_value(char c)
 	return -1;
 }
 
-int kmes_read_id(const char *path, uint8_t id[16])
+int kmesp_read_id(const char *path, uint8_t id[16])
 {
 	char text[64];
 	unsigned int digits = 0;
@@ -41,5 +41,5 @@ int kmes_read_id(const char *path, uint8_t id[16])
 
 int kmes_boot_id(uint8_t id[16])
 {
-	return kmes_read_id("/proc/sys/kernel/random/boot_id", id);
+	return kmesp_read_id("/proc/sys/kernel/random/boot_id", id);
 }

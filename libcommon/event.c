@@ -36,7 +36,7 @@ int kmes_event_parse(struct kmes_event *event, const void *buf, size_t len, uint
 	event->seq = h.sequence;
 	event->cpu = h.cpu_id;
 	event->origin = h.origin_class;
-	event->is_sound = false;
+	event->payload_is_trusted = false;
 	event->effective_token_guid =
 		bytes + offsetof(struct kmes_event_header, effective_token_guid);
 	event->true_token_guid =

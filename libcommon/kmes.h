@@ -44,8 +44,8 @@ struct kmes_event {
 	uint64_t seq;
 	uint16_t type_len;
 	uint16_t cpu;
-	uint8_t origin; /* enum kmes_origin or unassigned */
-	bool is_sound;	/* the payload was made by the library: it needs no check */
+	uint8_t origin;		 /* enum kmes_origin or unassigned */
+	bool payload_is_trusted; /* the payload was made by the library: it needs no check */
 	const uint8_t *effective_token_guid;
 	const uint8_t *true_token_guid;
 	const uint8_t *process_guid;

@@ -2,7 +2,7 @@
 /* payload.c - whether a payload can be walked, and what keys say about values. */
 #include "payload.h"
 
-enum kmes_mp_fault kmes_payload_check(const uint8_t *payload, uint32_t len)
+enum kmes_mp_fault kmesp_payload_check(const uint8_t *payload, uint32_t len)
 {
 	struct kmes_mp_scratch scratch;
 
@@ -17,7 +17,7 @@ static bool ends_in(const uint8_t *key, uint32_t len, const char *end, uint32_t 
 #define ENDS_IN(literal) ends_in(key, len, literal, sizeof(literal) - 1)
 #define IS(literal) (len == sizeof(literal) - 1 && ENDS_IN(literal))
 
-enum kmes_hint kmes_hint_of_key(const uint8_t *key, uint32_t len)
+enum kmes_hint kmesp_hint_of_key(const uint8_t *key, uint32_t len)
 {
 	if (len < 3)
 		return KMES_HINT_NONE;

@@ -2,10 +2,10 @@
 /*
  * payload.h - walking a payload value by value, and what a key's name says about a value.
  *
- * A walk is only for bytes that kmes_payload_check() has accepted. It is a loop of
- * kmes_walk_next(), which gives one token and where it stands; after a scalar or an empty
+ * A walk is only for bytes that kmesp_payload_check() has accepted. It is a loop of
+ * kmesp_walk_next(), which gives one token and where it stands; after a scalar or an empty
  * container, and after the last value of a container, the value is complete:
- * kmes_walk_done() says what comes then.
+ * kmesp_walk_done() says what comes then.
  */
 #ifndef KMES_PAYLOAD_H
 #define KMES_PAYLOAD_H
@@ -18,7 +18,7 @@
 #include "kmes_msgpack.h"
 
 /* The words for a fault, for messages. */
-static inline const char *kmes_mp_reason(enum kmes_mp_fault fault)
+static inline const char *kmesp_mp_reason(enum kmes_mp_fault fault)
 {
 	switch (fault) {
 	case KMES_MP_OK:
@@ -84,18 +84,19 @@ struct kmes_walk {
 };
 
 /* Is this one value that can be walked? KMES_MP_OK, or why not. */
-enum kmes_mp_fault kmes_payload_check(const uint8_t *payload, uint32_t len);
+enum kmes_mp_fault kmesp_payload_check(const uint8_t *payload, uint32_t len);
 
 /* The same of an event's payload, which need not be looked at when it is our own. */
-static inline enum kmes_mp_fault kmes_event_check(const struct kmes_event *e)
+static inline enum kmes_mp_fault kmesp_event_check(const struct kmes_event *e)
 {
-	return e->is_sound ? KMES_MP_OK : kmes_payload_check(e->payload, e->payload_len);
+	return e->payload_is_trusted ? KMES_MP_OK
+				     : kmesp_payload_check(e->payload, e->payload_len);
 }
 
-enum kmes_hint kmes_hint_of_key(const uint8_t *key, uint32_t len);
+enum kmes_hint kmesp_hint_of_key(const uint8_t *key, uint32_t len);
 
-static inline void kmes_walk_init(struct kmes_walk *w, const uint8_t *pos,
-				  const uint8_t *end)
+static inline void kmesp_walk_init(struct kmes_walk *w, const uint8_t *pos,
+				   const uint8_t *end)
 {
 	w->pos = pos;
 	w->end = end;
@@ -104,19 +105,19 @@ static inline void kmes_walk_init(struct kmes_walk *w, const uint8_t *pos,
 	w->level = (struct kmes_level){ .place = KMES_AT_TOP };
 }
 
-static inline enum kmes_place kmes_walk_place(const struct kmes_walk *w)
+static inline enum kmes_place kmesp_walk_place(const struct kmes_walk *w)
 {
 	if (w->level.place == KMES_AT_KEY && w->level.left % 2)
 		return KMES_AT_VALUE;
 	return w->level.place;
 }
 
-static inline bool kmes_token_opens(const struct kmes_mp_token *tok)
+static inline bool kmesp_token_opens(const struct kmes_mp_token *tok)
 {
 	return (tok->type == KMES_MP_ARRAY || tok->type == KMES_MP_MAP) && tok->count;
 }
 
-static inline void kmes_walk_open(struct kmes_walk *w, const struct kmes_mp_token *tok)
+static inline void kmesp_walk_open(struct kmes_walk *w, const struct kmes_mp_token *tok)
 {
 	bool is_map = tok->type == KMES_MP_MAP;
 
@@ -132,7 +133,7 @@ static inline void kmes_walk_open(struct kmes_walk *w, const struct kmes_mp_toke
  * The next token. A container that is not empty is open after it, and a key that is a
  * string gives its value the hint.
  */
-static inline void kmes_walk_next(struct kmes_walk *w, struct kmes_mp_token *tok)
+static inline void kmesp_walk_next(struct kmes_walk *w, struct kmes_mp_token *tok)
 {
 	if (kmes_mp_step(&w->pos, w->end, tok)) {
 		/* Not after a check; still, no harm: the walk ends with this. */
@@ -141,20 +142,20 @@ static inline void kmes_walk_next(struct kmes_walk *w, struct kmes_mp_token *tok
 		w->level.place = KMES_AT_TOP;
 		return;
 	}
-	if (kmes_token_opens(tok))
-		kmes_walk_open(w, tok);
+	if (kmesp_token_opens(tok))
+		kmesp_walk_open(w, tok);
 }
 
 /* The value that ended here is complete; `tok` is it, when it was one token. */
-static inline enum kmes_then kmes_walk_done(struct kmes_walk *w,
-					    const struct kmes_mp_token *tok)
+static inline enum kmes_then kmesp_walk_done(struct kmes_walk *w,
+					     const struct kmes_mp_token *tok)
 {
 	if (w->level.place == KMES_AT_TOP)
 		return KMES_THEN_END;
 	w->level.left--;
 	if (w->level.place == KMES_AT_KEY && w->level.left % 2) {
 		w->hint = tok && tok->type == KMES_MP_STR
-				  ? kmes_hint_of_key(tok->data, tok->len)
+				  ? kmesp_hint_of_key(tok->data, tok->len)
 				  : KMES_HINT_NONE;
 		return KMES_THEN_VALUE;
 	}
@@ -168,10 +169,10 @@ static inline enum kmes_then kmes_walk_done(struct kmes_walk *w,
 
 /*
  * At a key: is it a string of less than 32 bytes, as most are? Then it is stepped over
- * and its value comes next; otherwise it is left to kmes_walk_next().
+ * and its value comes next; otherwise it is left to kmesp_walk_next().
  */
-static inline bool kmes_walk_short_key(struct kmes_walk *w, const uint8_t **key,
-				       uint32_t *len)
+static inline bool kmesp_walk_short_key(struct kmes_walk *w, const uint8_t **key,
+					uint32_t *len)
 {
 	uint8_t form = *w->pos;
 
@@ -181,7 +182,7 @@ static inline bool kmes_walk_short_key(struct kmes_walk *w, const uint8_t **key,
 	*len = form & 31;
 	w->pos += 1 + *len;
 	w->level.left--;
-	w->hint = kmes_hint_of_key(*key, *len);
+	w->hint = kmesp_hint_of_key(*key, *len);
 	return true;
 }
 
@@ -189,7 +190,7 @@ static inline bool kmes_walk_short_key(struct kmes_walk *w, const uint8_t **key,
  * Is the next token an unsigned number, with eight bytes behind its first one? Then it is
  * stepped over. One load and a shift serve all sizes, so nothing is guessed wrong.
  */
-static inline bool kmes_walk_uint(struct kmes_walk *w, uint64_t *v)
+static inline bool kmesp_walk_uint(struct kmes_walk *w, uint64_t *v)
 {
 	const uint8_t *pos = w->pos;
 	unsigned int size;

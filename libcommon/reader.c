@@ -62,10 +62,10 @@ static void heap_pop(struct kmes_reader *rd)
 
 /* ---- rings ---- */
 
-/* kmes_ring_peek, noting what else the ring has to tell. */
+/* kmesp_ring_peek, noting what else the ring has to tell. */
 static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 {
-	int r = kmes_ring_peek(ring);
+	int r = kmesp_ring_peek(ring);
 
 	rd->pending |= ring->has_note | ring->has_resize;
 	rd->source_gone |= ring->ended;
@@ -78,7 +78,7 @@ static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 static void ring_set_key(const struct kmes_reader *rd, struct kmes_ring *ring)
 {
 	ring->key = ring->head.ts_ns;
-	if (kmes_ring_position(ring) < ring->late_pos && ring->key > rd->watermark_ns)
+	if (kmesp_ring_position(ring) < ring->late_pos && ring->key > rd->watermark_ns)
 		ring->key = rd->watermark_ns;
 }
 
@@ -105,8 +105,8 @@ static void ring_set_late(struct kmes_ring *ring, uint64_t now_ns)
 static int reader_look(struct kmes_reader *rd)
 {
 	/* The clock first: what an empty ring brings after this has a later stamp. */
-	uint64_t now = kmes_clock_ns(CLOCK_REALTIME);
-	uint64_t mono = kmes_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = kmesp_clock_ns(CLOCK_REALTIME);
+	uint64_t mono = kmesp_clock_ns(CLOCK_MONOTONIC);
 	unsigned int i;
 
 	rd->until_look = LOOK_EVERY;
@@ -139,7 +139,7 @@ static int reader_advance_time(struct kmes_reader *rd)
 	int r;
 
 	rd->current = NULL;
-	kmes_ring_pop(ring);
+	kmesp_ring_pop(ring);
 	r = reader_peek(rd, ring);
 	if (r < 0)
 		return r;
@@ -182,7 +182,7 @@ static int reader_next_by_cpu(struct kmes_reader *rd, struct kmes_ring **ring)
 {
 	unsigned int i;
 
-	if (kmes_ring_peek_private(&rd->rings[rd->turn])) {
+	if (kmesp_ring_peek_private(&rd->rings[rd->turn])) {
 		*ring = &rd->rings[rd->turn];
 		return 1;
 	}
@@ -262,7 +262,7 @@ int kmes_reader_next(struct kmes_reader *rd, struct kmes_item *item)
 	int r = 0;
 
 	if (rd->current && rd->order == KMES_ORDER_CPU) {
-		kmes_ring_pop(rd->current);
+		kmesp_ring_pop(rd->current);
 		rd->current = NULL;
 	} else if (rd->current) {
 		r = reader_advance_time(rd);
@@ -324,8 +324,8 @@ static int reader_open_rings(struct kmes_reader *rd, unsigned int slots,
 
 		if (options->cpus && !kmes_cpus_has(options->cpus, (uint16_t)cpu))
 			continue;
-		r = kmes_ring_open(&rd->rings[rd->ring_count], rd->src, (uint16_t)cpu,
-				   options, err);
+		r = kmesp_ring_open(&rd->rings[rd->ring_count], rd->src, (uint16_t)cpu,
+				    options, err);
 		if (r == -EINVAL)
 			continue;
 		if (r < 0)
@@ -367,7 +367,7 @@ int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
 	else
 		r = reader_open_rings(rd, (unsigned int)slots, options, err);
 	if (r == 0) {
-		r = kmes_wait_new(&rd->wait, rd->ring_count);
+		r = kmesp_wait_new(&rd->wait, rd->ring_count);
 		if (r < 0)
 			kmes_error_set(err, r, "cannot prepare waiting: %s",
 				       strerror(-r));
@@ -389,9 +389,9 @@ void kmes_reader_close(struct kmes_reader *rd)
 
 	if (!rd)
 		return;
-	kmes_wait_free(rd->wait);
+	kmesp_wait_free(rd->wait);
 	for (i = 0; i < rd->ring_count; i++)
-		kmes_ring_close(&rd->rings[i]);
+		kmesp_ring_close(&rd->rings[i]);
 	free(rd->rings);
 	free(rd->heap);
 	free(rd->idle);

@@ -34,7 +34,7 @@ struct kmes_reader {
 };
 
 /* Prepares sleeping on up to `ring_count` rings, with threads where one cannot (wait.c). */
-int kmes_wait_new(struct kmes_wait **out, unsigned int ring_count);
-void kmes_wait_free(struct kmes_wait *wait);
+int kmesp_wait_new(struct kmes_wait **out, unsigned int ring_count);
+void kmesp_wait_free(struct kmes_wait *wait);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "ring.h"
 
-uint64_t kmes_clock_ns(int clock)
+uint64_t kmesp_clock_ns(int clock)
 {
 	struct timespec ts;
 
@@ -35,8 +35,8 @@ static int ring_set_size(struct kmes_ring *ring, uint32_t size)
 	return 0;
 }
 
-int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
-		   const struct kmes_reader_options *options, struct kmes_error *err)
+int kmesp_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
+		    const struct kmes_reader_options *options, struct kmes_error *err)
 {
 	int r;
 
@@ -48,23 +48,23 @@ int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu
 	if (src->ops->ring_open)
 		r = src->ops->ring_open(src, cpu, ring, options->snapshot, err);
 	else
-		r = kmes_ring_open_mapped(ring, options, err);
+		r = kmesp_ring_open_mapped(ring, options, err);
 	if (r < 0)
 		return r;
 	r = ring_set_size(ring, KMES_SPAN_SIZE);
 	/* What came before the start is passed now, so that any later gap is a loss. */
 	if (r == 0 && ring->skip_until)
-		r = kmes_ring_peek(ring);
+		r = kmesp_ring_peek(ring);
 	if (r < 0) {
 		if (err)
 			*err = ring->err;
-		kmes_ring_close(ring);
+		kmesp_ring_close(ring);
 		return r;
 	}
 	return 0;
 }
 
-void kmes_ring_close(struct kmes_ring *ring)
+void kmesp_ring_close(struct kmes_ring *ring)
 {
 	if (ring->ops)
 		ring->ops->close(ring);
@@ -85,7 +85,7 @@ static bool ring_accept(struct kmes_ring *ring)
 
 	if (e->type_len == 0 || e->seq <= ring->last_seq)
 		return false;
-	if (kmes_ring_position(ring) < ring->skip_until) {
+	if (kmesp_ring_position(ring) < ring->skip_until) {
 		ring->last_seq = e->seq;
 		ring->has_last = true;
 		return false;
@@ -106,7 +106,7 @@ static bool ring_accept(struct kmes_ring *ring)
 static int ring_parse(struct kmes_ring *ring)
 {
 	while (ring->off < ring->len) {
-		uint64_t max = ring->known - kmes_ring_position(ring);
+		uint64_t max = ring->known - kmesp_ring_position(ring);
 		int r = kmes_event_parse(&ring->head, ring->buf + ring->off,
 					 ring->len - ring->off, max);
 
@@ -118,7 +118,7 @@ static int ring_parse(struct kmes_ring *ring)
 		if (ring->head.cpu != ring->cpu)
 			return -EBADMSG;
 		if (ring_accept(ring)) {
-			ring->head.is_sound = ring->is_sound;
+			ring->head.payload_is_trusted = ring->payload_is_trusted;
 			ring->has_head = true;
 			return 1;
 		}
@@ -128,12 +128,12 @@ static int ring_parse(struct kmes_ring *ring)
 	return 0;
 }
 
-int kmes_ring_peek_private(struct kmes_ring *ring)
+int kmesp_ring_peek_private(struct kmes_ring *ring)
 {
 	return ring->has_head ? 1 : ring_parse(ring) > 0;
 }
 
-int kmes_ring_peek(struct kmes_ring *ring)
+int kmesp_ring_peek(struct kmes_ring *ring)
 {
 	while (!ring->has_head) {
 		int r = ring_parse(ring);

@@ -53,7 +53,7 @@ struct kmes_ring {
 	bool has_loss; /* loss_first up to the head's sequence are lost */
 	bool has_note;
 	bool has_resize;
-	bool is_sound;	   /* payloads are the library's own */
+	bool payload_is_trusted; /* payloads are the library's own */
 	bool ended;	   /* replaced, and the source is gone: nothing more comes */
 	uint64_t last_seq; /* of the head, or of the event before it */
 	uint64_t loss_first;
@@ -84,26 +84,26 @@ struct kmes_ring {
  * Opens the ring of `cpu` at its oldest event, or behind its newest one. -EINVAL: no
  * such ring; other -errno.
  */
-int kmes_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
-		   const struct kmes_reader_options *options, struct kmes_error *err);
-void kmes_ring_close(struct kmes_ring *ring);
+int kmesp_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
+		    const struct kmes_reader_options *options, struct kmes_error *err);
+void kmesp_ring_close(struct kmes_ring *ring);
 
-/* As kmes_ring_open, for mapped KMES rings (ring_mapped.c). */
-int kmes_ring_open_mapped(struct kmes_ring *ring,
-			  const struct kmes_reader_options *options,
-			  struct kmes_error *err);
+/* As kmesp_ring_open, for mapped KMES rings (ring_mapped.c). */
+int kmesp_ring_open_mapped(struct kmes_ring *ring,
+			   const struct kmes_reader_options *options,
+			   struct kmes_error *err);
 
 /* Makes the head ready: 1; 0: nothing now; -errno with a sentence in ring->err. */
-int kmes_ring_peek(struct kmes_ring *ring);
+int kmesp_ring_peek(struct kmes_ring *ring);
 
-/* As kmes_ring_peek, from the private bytes alone. */
-int kmes_ring_peek_private(struct kmes_ring *ring);
+/* As kmesp_ring_peek, from the private bytes alone. */
+int kmesp_ring_peek_private(struct kmes_ring *ring);
 
 /*
  * Events are there, or a sleep is over: the writer need not wake us any more (2.4.3 step
  * 6). A flag left set would cost it a system call an event.
  */
-static inline void kmes_ring_disarm(struct kmes_ring *ring)
+static inline void kmesp_ring_disarm(struct kmes_ring *ring)
 {
 	if (!ring->is_armed)
 		return;
@@ -113,19 +113,19 @@ static inline void kmes_ring_disarm(struct kmes_ring *ring)
 }
 
 /* Passes the head. */
-static inline void kmes_ring_pop(struct kmes_ring *ring)
+static inline void kmesp_ring_pop(struct kmes_ring *ring)
 {
 	ring->off += ring->head.size;
 	ring->has_head = false;
 }
 
 /* The position of the first unread byte. */
-static inline uint64_t kmes_ring_position(const struct kmes_ring *ring)
+static inline uint64_t kmesp_ring_position(const struct kmes_ring *ring)
 {
 	return ring->pos + ring->off;
 }
 
 /* Nanoseconds of a clock. */
-uint64_t kmes_clock_ns(int clock);
+uint64_t kmesp_clock_ns(int clock);
 
 #endif

@@ -28,7 +28,7 @@ static void ring_seek(struct kmes_ring *ring, uint64_t pos)
 /* Never backwards: a writer that is corrupt for good must not hold us in a loop. */
 static void ring_give_up(struct kmes_ring *ring, const char *what)
 {
-	uint64_t pos = kmes_ring_position(ring);
+	uint64_t pos = kmesp_ring_position(ring);
 	/* Order D, pairs with C. */
 	uint64_t write_pos = kmes_load_acquire(&ring->map.view.producer->write_pos);
 
@@ -45,7 +45,7 @@ static void mapped_recover(struct kmes_ring *ring)
 
 	kmes_fence_acquire();
 	tail_pos = kmes_load_acquire(&ring->map.view.producer->tail_pos);
-	if (tail_pos > kmes_ring_position(ring))
+	if (tail_pos > kmesp_ring_position(ring))
 		ring_seek(ring, tail_pos);
 	else
 		ring_give_up(ring, "not an event");
@@ -54,7 +54,7 @@ static void mapped_recover(struct kmes_ring *ring)
 /* A tail ahead of write_pos is a batch being written, unless nothing moves for long. */
 static void ring_watch_tail(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
-	uint64_t now = kmes_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = kmesp_clock_ns(CLOCK_MONOTONIC);
 
 	if (span->tail_pos != ring->stuck_tail || span->write_pos != ring->stuck_write) {
 		ring->stuck_tail = span->tail_pos;
@@ -93,7 +93,7 @@ static void ring_doubt(struct kmes_ring *ring, uint64_t generation)
 	kmes_error_set(&ring->err, 0,
 		       "cpu%u: generation %llu shown at position %llu, but no such ring",
 		       ring->cpu, (unsigned long long)generation,
-		       (unsigned long long)kmes_ring_position(ring));
+		       (unsigned long long)kmesp_ring_position(ring));
 	ring->has_note = true;
 	ring->odd_generation = generation;
 }
@@ -133,7 +133,7 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
 	/* Lapped before the start was found: what is gone may be from before it. */
-	if (span->lapped && kmes_ring_position(ring) < ring->skip_until)
+	if (span->lapped && kmesp_ring_position(ring) < ring->skip_until)
 		ring->has_last = false;
 	/* No event of a snapshot reaches past its end. */
 	ring->known = span->write_pos < ring->stop_pos ? span->write_pos : ring->stop_pos;
@@ -158,9 +158,9 @@ static int mapped_fill(struct kmes_ring *ring)
 			kmes_load_acquire(&ring->map.view.producer->generation);
 		int r;
 
-		if (kmes_ring_position(ring) >= ring->stop_pos)
+		if (kmesp_ring_position(ring) >= ring->stop_pos)
 			return 0;
-		r = kmes_ring_copy(&ring->map.view, kmes_ring_position(ring), ring->buf,
+		r = kmes_ring_copy(&ring->map.view, kmesp_ring_position(ring), ring->buf,
 				   ring->size, &span);
 		if (r < 0) {
 			ring_give_up(ring, "impossible positions");
@@ -168,7 +168,7 @@ static int mapped_fill(struct kmes_ring *ring)
 		}
 		ring_take_span(ring, &span);
 		if (ring->off < ring->len) {
-			kmes_ring_disarm(ring);
+			kmesp_ring_disarm(ring);
 			return 1;
 		}
 		if (span.write_pos > span.pos && span.pos < ring->stop_pos &&
@@ -200,7 +200,7 @@ static bool mapped_has_news(const struct kmes_ring *ring)
 	const struct kmes_producer_page *page = ring->map.view.producer;
 	uint64_t generation;
 
-	if (kmes_load_acquire(&page->write_pos) > kmes_ring_position(ring))
+	if (kmes_load_acquire(&page->write_pos) > kmesp_ring_position(ring))
 		return true;
 	generation = kmes_load_acquire(&page->generation);
 	return !ring->ended && generation != ring->map.generation &&
@@ -220,9 +220,9 @@ static const struct kmes_ring_ops mapped_ops = {
 	.close = mapped_close,
 };
 
-int kmes_ring_open_mapped(struct kmes_ring *ring,
-			  const struct kmes_reader_options *options,
-			  struct kmes_error *err)
+int kmesp_ring_open_mapped(struct kmes_ring *ring,
+			   const struct kmes_reader_options *options,
+			   struct kmes_error *err)
 {
 	int r = kmes_mapping_open(&ring->map, ring->src, ring->cpu, err);
 	uint64_t write_pos;

@@ -23,7 +23,7 @@
 /* No errno of the kernel is larger. */
 #define ERRNO_MAX 4095
 
-int kmes_sim_address(struct sockaddr_un *address, const char *path)
+int kmesp_sim_address(struct sockaddr_un *address, const char *path)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
 	int n;
@@ -103,7 +103,7 @@ static int send_request(const struct kmes_sim_client *client,
 	return 0;
 }
 
-void kmes_sim_close_fds(int fds[SIM_FDS])
+void kmesp_sim_close_fds(int fds[SIM_FDS])
 {
 	unsigned int i;
 
@@ -169,7 +169,7 @@ static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exc
 }
 
 /* An error is 0 or -errno; without one an emit has written everything, else less. */
-static bool is_sound(const struct kmes_sim_exchange *ex)
+static bool reply_is_valid(const struct kmes_sim_exchange *ex)
 {
 	const struct sim_reply *reply = &ex->reply;
 	uint32_t asked = ex->request.count;
@@ -186,7 +186,7 @@ static bool is_sound(const struct kmes_sim_exchange *ex)
  * reply to an earlier request, which had timed out, is thrown away; whoever sends nothing
  * but those does not answer.
  */
-int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex)
+int kmesp_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex)
 {
 	uint64_t deadline_ms = 0;
 	int r;
@@ -197,11 +197,11 @@ int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *
 	while (r == 0) {
 		r = receive_one(client, ex, &deadline_ms);
 		if (r == 0 && (ex->reply.id == ex->request.id || !ex->reply.id)) {
-			if (is_sound(ex))
+			if (reply_is_valid(ex))
 				return 0;
 			r = -EPROTO;
 		}
-		kmes_sim_close_fds(ex->fds);
+		kmesp_sim_close_fds(ex->fds);
 		errno = EAGAIN;
 		if (r == 0)
 			r = not_yet(client, ex, &deadline_ms);
@@ -210,8 +210,8 @@ int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *
 }
 
 /* A request without a body; returns the reply's error, too. */
-int kmes_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
-		 uint32_t op, int cpu, uint64_t value)
+int kmesp_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
+		  uint32_t op, int cpu, uint64_t value)
 {
 	struct iovec iov = { &ex->request, sizeof(ex->request) };
 	int r;
@@ -223,16 +223,16 @@ int kmes_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 	ex->iov = &iov;
 	ex->iov_count = 1;
 	ex->send_fd = -1;
-	r = kmes_sim_exchange(client, ex);
+	r = kmesp_sim_exchange(client, ex);
 	if (r < 0)
 		return r;
 	if (op != SIM_ATTACH)
-		kmes_sim_close_fds(ex->fds);
+		kmesp_sim_close_fds(ex->fds);
 	return ex->reply.error;
 }
 
 /* What went wrong between us and the simulator, for messages. */
-const char *kmes_sim_reason(int error)
+const char *kmesp_sim_reason(int error)
 {
 	switch (error) {
 	case -ESHUTDOWN:
@@ -289,7 +289,7 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 						  : try_again(&deadline_ms, ANSWER_MS);
 		if (r)
 			return kmes_error_set(err, r, "%s: cannot connect: %s", path,
-					      kmes_sim_reason(r));
+					      kmesp_sim_reason(r));
 	}
 	return 0;
 }
@@ -298,7 +298,7 @@ static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
 {
 	const char *path = client->address.sun_path;
 	struct kmes_sim_exchange ex;
-	int r = kmes_sim_ask(client, &ex, SIM_HELLO, 0, SIM_VERSION);
+	int r = kmesp_sim_ask(client, &ex, SIM_HELLO, 0, SIM_VERSION);
 
 	client->hello = ex.reply.hello;
 	if (r == -EMFILE || r == -ESHUTDOWN)
@@ -307,23 +307,23 @@ static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
 				      "about to end",
 				      path);
 	if (r < 0)
-		return kmes_error_set(err, r, "%s: %s", path, kmes_sim_reason(r));
+		return kmes_error_set(err, r, "%s: %s", path, kmesp_sim_reason(r));
 	if (memcmp(client->hello.magic, SIM_MAGIC, sizeof(client->hello.magic)) ||
 	    client->hello.version != SIM_VERSION || client->hello.slots > 65536)
 		return kmes_error_set(err, -EPROTO, "%s: %s", path,
-				      kmes_sim_reason(-EPROTO));
+				      kmesp_sim_reason(-EPROTO));
 	return 0;
 }
 
-int kmes_sim_connect(struct kmes_sim_client *client, const char *path,
-		     const volatile sig_atomic_t *stop, struct kmes_error *err)
+int kmesp_sim_connect(struct kmes_sim_client *client, const char *path,
+		      const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	int r;
 
 	memset(client, 0, sizeof(*client));
 	client->fd = -1;
 	client->stop = stop;
-	r = kmes_sim_address(&client->address, path);
+	r = kmesp_sim_address(&client->address, path);
 	if (r < 0)
 		return kmes_error_set(err, r, "'%s' cannot be a socket's name: %s",
 				      path ? path : "$XDG_RUNTIME_DIR/kmes-sim.sock",
@@ -332,11 +332,11 @@ int kmes_sim_connect(struct kmes_sim_client *client, const char *path,
 	if (r == 0)
 		r = say_hello(client, err);
 	if (r < 0)
-		kmes_sim_disconnect(client);
+		kmesp_sim_disconnect(client);
 	return r;
 }
 
-void kmes_sim_disconnect(struct kmes_sim_client *client)
+void kmesp_sim_disconnect(struct kmes_sim_client *client)
 {
 	if (client->fd >= 0)
 		close(client->fd);

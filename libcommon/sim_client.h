@@ -31,24 +31,24 @@ struct kmes_sim_exchange {
  * Connects to `path`, NULL for the usual place, and says hello. -ENOENT: nobody there.
  * `stop`: see struct kmes_sim_client.
  */
-int kmes_sim_connect(struct kmes_sim_client *client, const char *path,
-		     const volatile sig_atomic_t *stop, struct kmes_error *err);
-void kmes_sim_disconnect(struct kmes_sim_client *client);
+int kmesp_sim_connect(struct kmes_sim_client *client, const char *path,
+		      const volatile sig_atomic_t *stop, struct kmes_error *err);
+void kmesp_sim_disconnect(struct kmes_sim_client *client);
 
 /*
  * Sends the request, whose id is filled in here, and waits for its reply. Returns 0, or
  * -errno of the way there and back: -ESHUTDOWN when the simulator has ended, -ETIMEDOUT,
  * -EINTR when it is to stop.
  */
-int kmes_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex);
+int kmesp_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex);
 
 /* A request without a body; returns the error of its reply, too. */
-int kmes_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
-		 uint32_t op, int cpu, uint64_t value);
+int kmesp_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
+		  uint32_t op, int cpu, uint64_t value);
 
-void kmes_sim_close_fds(int fds[SIM_FDS]);
+void kmesp_sim_close_fds(int fds[SIM_FDS]);
 
 /* A -errno from here in words. */
-const char *kmes_sim_reason(int error);
+const char *kmesp_sim_reason(int error);
 
 #endif

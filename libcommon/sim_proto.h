@@ -117,6 +117,6 @@ enum { SIM_FD_RING, SIM_FD_CONSUMER, SIM_FDS };
  * Where the simulator listens when nobody says otherwise: in XDG_RUNTIME_DIR, else in
  * /run. -ENAMETOOLONG or -EINVAL (empty) when it cannot be a socket's name.
  */
-int kmes_sim_address(struct sockaddr_un *address, const char *path);
+int kmesp_sim_address(struct sockaddr_un *address, const char *path);
 
 #endif

@@ -8,11 +8,11 @@
 #include "source.h"
 
 static const struct kmes_source_ops *const kinds[] = {
-	&kmes_source_native,
-	&kmes_source_dev,
-	&kmes_source_sim,
+	&kmesp_source_native,
+	&kmesp_source_dev,
+	&kmesp_source_sim,
 #ifdef KMES_HAVE_TRACEEVENT
-	&kmes_source_tracefs,
+	&kmesp_source_tracefs,
 #endif
 };
 
@@ -106,7 +106,7 @@ const uint8_t *kmes_source_stream_id(const struct kmes_source *src)
 
 static const char *reason(const struct kmes_source *src, int error)
 {
-	return src->ops == &kmes_source_sim ? kmes_sim_reason(error) : strerror(-error);
+	return src->ops == &kmesp_source_sim ? kmesp_sim_reason(error) : strerror(-error);
 }
 
 int kmes_source_slots(struct kmes_source *src, struct kmes_error *err)
@@ -116,15 +116,15 @@ int kmes_source_slots(struct kmes_source *src, struct kmes_error *err)
 	if (n < 0)
 		return kmes_error_set(err, n, "%s: cannot ask for the slot count: %s%s",
 				      src->ops->name, reason(src, n),
-				      n == -EPERM ? kmes_source_attach_hint(src) : "");
+				      n == -EPERM ? kmesp_source_attach_hint(src) : "");
 	return n;
 }
 
-const char *kmes_source_attach_hint(const struct kmes_source *src)
+const char *kmesp_source_attach_hint(const struct kmes_source *src)
 {
-	if (src->ops == &kmes_source_native)
+	if (src->ops == &kmesp_source_native)
 		return " (needs SeSecurityPrivilege)";
-	if (src->ops == &kmes_source_dev)
+	if (src->ops == &kmesp_source_dev)
 		return " (needs CAP_AUDIT_READ)";
 	if (!strcmp(src->ops->name, "sim"))
 		return " (the simulator denies attaching to this user)";

@@ -61,15 +61,15 @@ struct kmes_source {
 	int fd; /* see kmes_source_fd; -1 */
 };
 
-extern const struct kmes_source_ops kmes_source_native;
-extern const struct kmes_source_ops kmes_source_dev;
-extern const struct kmes_source_ops kmes_source_sim;
-extern const struct kmes_source_ops kmes_source_tracefs; /* with libtraceevent alone */
+extern const struct kmes_source_ops kmesp_source_native;
+extern const struct kmes_source_ops kmesp_source_dev;
+extern const struct kmes_source_ops kmesp_source_sim;
+extern const struct kmes_source_ops kmesp_source_tracefs; /* with libtraceevent alone */
 
 /* Reads 32 hex digits, hyphens passed over, out of a file into `id`. 0 or -errno. */
-int kmes_read_id(const char *path, uint8_t id[16]);
+int kmesp_read_id(const char *path, uint8_t id[16]);
 
 /* Behind a refused attach: what is missing, from a blank on; "" when nothing is known. */
-const char *kmes_source_attach_hint(const struct kmes_source *src);
+const char *kmesp_source_attach_hint(const struct kmes_source *src);
 
 #endif

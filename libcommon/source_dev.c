@@ -41,11 +41,11 @@ static int dev_open(struct kmes_source **out, const char *arg,
 		close(fd);
 		return -ENOMEM;
 	}
-	d->base.ops = &kmes_source_dev;
+	d->base.ops = &kmesp_source_dev;
 	d->base.fd = -1;
 	d->dev = fd;
 	d->pinned = -1;
-	kmes_read_id(SYSFS "stream_id", d->base.stream_id);
+	kmesp_read_id(SYSFS "stream_id", d->base.stream_id);
 	*out = &d->base;
 	return 0;
 }
@@ -87,8 +87,8 @@ static int dev_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 	int fd = dev_attach_call(src, cpu, &capacity, &map->generation);
 
 	if (fd < 0)
-		return kmes_kernel_attach_error(src, cpu, fd, err);
-	return kmes_kernel_map(map, fd, capacity, err);
+		return kmesp_kernel_attach_error(src, cpu, fd, err);
+	return kmesp_kernel_map(map, fd, capacity, err);
 }
 
 static int dev_emit(struct kmes_source *src, int cpu, const struct kmes_record *record)
@@ -99,7 +99,7 @@ static int dev_emit(struct kmes_source *src, int cpu, const struct kmes_record *
 		.payload_len = record->payload_len,
 		.type_len = record->type_len,
 	};
-	int r = kmes_kernel_pin(&dev_of(src)->pinned, cpu);
+	int r = kmesp_kernel_pin(&dev_of(src)->pinned, cpu);
 
 	if (r < 0)
 		return r;
@@ -116,13 +116,13 @@ static int dev_emit_batch(struct kmes_source *src, int cpu,
 		.emitted_out = (uintptr_t)emitted,
 		.count = count,
 	};
-	int r = kmes_kernel_pin(&dev_of(src)->pinned, cpu);
+	int r = kmesp_kernel_pin(&dev_of(src)->pinned, cpu);
 
 	if (r < 0)
 		return r;
 	if (count > KMES_BATCH_MAX)
 		return -EINVAL;
-	kmes_kernel_entries(entries, records, count);
+	kmesp_kernel_entries(entries, records, count);
 	return ioctl(dev_of(src)->dev, KMES_IOC_BATCH, &call) < 0 ? -errno : 0;
 }
 
@@ -210,7 +210,7 @@ static int dev_set_capacity(struct kmes_source *src, uint64_t capacity,
 	return 0;
 }
 
-const struct kmes_source_ops kmes_source_dev = {
+const struct kmes_source_ops kmesp_source_dev = {
 	.name = "dev",
 	.open = dev_open,
 	.close = dev_close,

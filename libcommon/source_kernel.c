@@ -9,8 +9,8 @@
 
 #include "source_kernel.h"
 
-int kmes_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
-		    struct kmes_error *err)
+int kmesp_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
+		     struct kmes_error *err)
 {
 	uint8_t *base;
 
@@ -38,7 +38,7 @@ int kmes_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 	return 0;
 }
 
-int kmes_kernel_pin(int *pinned, int cpu)
+int kmesp_kernel_pin(int *pinned, int cpu)
 {
 	unsigned long mask[1024] = { 0 };
 
@@ -54,8 +54,8 @@ int kmes_kernel_pin(int *pinned, int cpu)
 	return 0;
 }
 
-void kmes_kernel_entries(struct kmes_batch_entry *entries,
-			 const struct kmes_record *records, uint32_t count)
+void kmesp_kernel_entries(struct kmes_batch_entry *entries,
+			  const struct kmes_record *records, uint32_t count)
 {
 	uint32_t i;
 
@@ -68,12 +68,12 @@ void kmes_kernel_entries(struct kmes_batch_entry *entries,
 	}
 }
 
-int kmes_kernel_attach_error(struct kmes_source *src, uint16_t cpu, int error,
-			     struct kmes_error *err)
+int kmesp_kernel_attach_error(struct kmes_source *src, uint16_t cpu, int error,
+			      struct kmes_error *err)
 {
 	if (error == -EINVAL)
 		return kmes_error_set(err, error, "cpu%u: no ring", cpu);
 	return kmes_error_set(err, error, "cpu%u: cannot attach: %s%s", cpu,
 			      strerror(-error),
-			      error == -EPERM ? kmes_source_attach_hint(src) : "");
+			      error == -EPERM ? kmesp_source_attach_hint(src) : "");
 }

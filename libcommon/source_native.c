@@ -41,7 +41,7 @@ static int native_open(struct kmes_source **out, const char *arg,
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	n->base.ops = &kmes_source_native;
+	n->base.ops = &kmesp_source_native;
 	n->base.fd = -1;
 	n->pinned = -1;
 	kmes_boot_id(n->base.stream_id);
@@ -72,14 +72,14 @@ static int native_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapp
 	long fd = native_attach_call(cpu, &capacity);
 
 	if (fd < 0)
-		return kmes_kernel_attach_error(src, cpu, (int)fd, err);
-	return kmes_kernel_map(map, (int)fd, capacity, err);
+		return kmesp_kernel_attach_error(src, cpu, (int)fd, err);
+	return kmesp_kernel_map(map, (int)fd, capacity, err);
 }
 
 static int native_emit(struct kmes_source *src, int cpu, const struct kmes_record *record)
 {
 	struct native_source *n = (struct native_source *)src;
-	int r = kmes_kernel_pin(&n->pinned, cpu);
+	int r = kmesp_kernel_pin(&n->pinned, cpu);
 
 	if (r < 0)
 		return r;
@@ -95,13 +95,13 @@ static int native_emit_batch(struct kmes_source *src, int cpu,
 {
 	struct native_source *n = (struct native_source *)src;
 	struct kmes_batch_entry entries[KMES_BATCH_MAX];
-	int r = kmes_kernel_pin(&n->pinned, cpu);
+	int r = kmesp_kernel_pin(&n->pinned, cpu);
 
 	if (r < 0)
 		return r;
 	if (count > KMES_BATCH_MAX)
 		return -EINVAL;
-	kmes_kernel_entries(entries, records, count);
+	kmesp_kernel_entries(entries, records, count);
 	if (syscall(KMES_NR_EMIT_BATCH, entries, count, emitted) < 0)
 		return -errno;
 	return 0;
@@ -121,7 +121,8 @@ static int native_capacity(struct kmes_source *src, uint64_t *capacity,
 			return 0;
 		}
 		if (fd != -EINVAL)
-			return kmes_kernel_attach_error(src, (uint16_t)cpu, (int)fd, err);
+			return kmesp_kernel_attach_error(src, (uint16_t)cpu, (int)fd,
+							 err);
 	}
 	return slots < 0 ? slots : kmes_error_set(err, -ENODEV, "native: no ring");
 }
@@ -136,7 +137,7 @@ static int native_set_capacity(struct kmes_source *src, uint64_t capacity,
 			      "Machine\\System\\KMES\\BufferCapacity: set it there");
 }
 
-const struct kmes_source_ops kmes_source_native = {
+const struct kmes_source_ops kmesp_source_native = {
 	.name = "native",
 	.open = native_open,
 	.close = native_close,

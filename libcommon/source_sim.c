@@ -29,7 +29,7 @@ static struct kmes_sim_client *to_client(struct kmes_source *src)
 
 static void sim_close(struct kmes_source *src)
 {
-	kmes_sim_disconnect(to_client(src));
+	kmesp_sim_disconnect(to_client(src));
 	free(src);
 }
 
@@ -41,12 +41,12 @@ static int sim_open(struct kmes_source **out, const char *arg,
 
 	if (!sim)
 		return kmes_error_set(err, -ENOMEM, "sim: out of memory");
-	r = kmes_sim_connect(&sim->client, arg, stop, err);
+	r = kmesp_sim_connect(&sim->client, arg, stop, err);
 	if (r < 0) {
 		free(sim);
 		return r;
 	}
-	sim->base.ops = &kmes_source_sim;
+	sim->base.ops = &kmesp_source_sim;
 	sim->base.fd = sim->client.fd;
 	memcpy(sim->base.stream_id, sim->client.hello.stream_id,
 	       sizeof(sim->base.stream_id));
@@ -57,7 +57,7 @@ static int sim_open(struct kmes_source **out, const char *arg,
 static int sim_slots(struct kmes_source *src)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmes_sim_ask(to_client(src), &ex, SIM_SLOTS, 0, 0);
+	int r = kmesp_sim_ask(to_client(src), &ex, SIM_SLOTS, 0, 0);
 
 	if (r < 0)
 		return r;
@@ -117,13 +117,13 @@ static int sim_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 {
 	struct kmes_sim_exchange ex;
 	uint64_t capacity;
-	int r = kmes_sim_ask(to_client(src), &ex, SIM_ATTACH, cpu, 0);
+	int r = kmesp_sim_ask(to_client(src), &ex, SIM_ATTACH, cpu, 0);
 
 	if (r < 0) {
-		kmes_sim_close_fds(ex.fds);
+		kmesp_sim_close_fds(ex.fds);
 		return kmes_error_set(err, r, "cpu%u: cannot attach: %s", cpu,
 				      r == -EPERM ? "the simulator denies it"
-						  : kmes_sim_reason(r));
+						  : kmesp_sim_reason(r));
 	}
 	memcpy(map->fds, ex.fds, sizeof(map->fds));
 	map->generation = ex.reply.generation;
@@ -236,12 +236,12 @@ static int sim_emit_batch(struct kmes_source *src, int cpu,
 			return ex.send_fd;
 		ex.iov_count = 1;
 	}
-	r = kmes_sim_exchange(client, &ex);
+	r = kmesp_sim_exchange(client, &ex);
 	if (ex.send_fd >= 0)
 		close(ex.send_fd);
 	if (r < 0)
 		return r;
-	kmes_sim_close_fds(ex.fds);
+	kmesp_sim_close_fds(ex.fds);
 	*emitted = ex.reply.count;
 	return ex.reply.error;
 }
@@ -257,7 +257,7 @@ static int sim_counters(struct kmes_source *src, uint16_t cpu,
 			struct kmes_counters *counters)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmes_sim_ask(to_client(src), &ex, SIM_COUNTERS, cpu, 0);
+	int r = kmesp_sim_ask(to_client(src), &ex, SIM_COUNTERS, cpu, 0);
 
 	if (r < 0)
 		return r;
@@ -271,11 +271,11 @@ static int sim_capacity(struct kmes_source *src, uint64_t *capacity,
 			struct kmes_error *err)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmes_sim_ask(to_client(src), &ex, SIM_CAPACITY, 0, 0);
+	int r = kmesp_sim_ask(to_client(src), &ex, SIM_CAPACITY, 0, 0);
 
 	if (r < 0)
 		return kmes_error_set(err, r, "sim: cannot ask for the capacity: %s",
-				      kmes_sim_reason(r));
+				      kmesp_sim_reason(r));
 	*capacity = ex.reply.capacity;
 	return 0;
 }
@@ -284,17 +284,17 @@ static int sim_set_capacity(struct kmes_source *src, uint64_t capacity,
 			    struct kmes_error *err)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmes_sim_ask(to_client(src), &ex, SIM_SET_CAPACITY, 0, capacity);
+	int r = kmesp_sim_ask(to_client(src), &ex, SIM_SET_CAPACITY, 0, capacity);
 
 	if (r < 0)
 		return kmes_error_set(err, r, "sim: cannot set the capacity to %llu: %s",
 				      (unsigned long long)capacity,
 				      r == -EPERM ? "the simulator denies it"
-						  : kmes_sim_reason(r));
+						  : kmesp_sim_reason(r));
 	return 0;
 }
 
-const struct kmes_source_ops kmes_source_sim = {
+const struct kmes_source_ops kmesp_source_sim = {
 	.name = "sim",
 	.open = sim_open,
 	.close = sim_close,

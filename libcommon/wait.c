@@ -47,7 +47,7 @@ struct kmes_wait {
 	struct kmes_wait_group groups[];
 };
 
-int kmes_wait_new(struct kmes_wait **out, unsigned int ring_count)
+int kmesp_wait_new(struct kmes_wait **out, unsigned int ring_count)
 {
 	unsigned int i, n = 1;
 	struct kmes_wait *w;
@@ -60,10 +60,10 @@ int kmes_wait_new(struct kmes_wait **out, unsigned int ring_count)
 	w->nap_ns = BUSY_NAP_NS;
 	w->group_count = 1;
 	for (i = 1; i < n; i++) {
-		int r = kmes_wait_group_start(&w->groups[i], &w->bell);
+		int r = kmesp_wait_group_start(&w->groups[i], &w->bell);
 
 		if (r < 0) {
-			kmes_wait_free(w);
+			kmesp_wait_free(w);
 			return r;
 		}
 		w->group_count++;
@@ -72,20 +72,20 @@ int kmes_wait_new(struct kmes_wait **out, unsigned int ring_count)
 	return 0;
 }
 
-void kmes_wait_free(struct kmes_wait *w)
+void kmesp_wait_free(struct kmes_wait *w)
 {
 	unsigned int i;
 
 	if (!w)
 		return;
 	for (i = 1; i < w->group_count; i++)
-		kmes_wait_group_stop(&w->groups[i]);
+		kmesp_wait_group_stop(&w->groups[i]);
 	free(w);
 }
 
 static struct timespec deadline_in(int ms)
 {
-	uint64_t at = kmes_clock_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+	uint64_t at = kmesp_clock_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
 	struct timespec ts = { .tv_sec = (time_t)(at / 1000000000),
 			       .tv_nsec = (long)(at % 1000000000) };
 
@@ -108,7 +108,7 @@ static bool disarm(struct kmes_ring *rings, unsigned int count)
 	for (i = 0; i < count; i++) {
 		if (!rings[i].ops->has_news(&rings[i]))
 			continue;
-		kmes_ring_disarm(&rings[i]);
+		kmesp_ring_disarm(&rings[i]);
 		news = true;
 	}
 	return news;
@@ -132,8 +132,8 @@ static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count
 		const uint32_t *word = &rings[i].map.view.producer->futex_counter;
 
 		/* Order M, pairs with L. Shared: keyed by the page, never private [N7]. */
-		kmes_wait_group_add(&w->groups[i / per_group], word,
-				    kmes_load_acquire(word), 0);
+		kmesp_wait_group_add(&w->groups[i / per_group], word,
+				     kmes_load_acquire(word), 0);
 	}
 	return disarm(rings, count);
 }
@@ -165,15 +165,15 @@ static int sleep_armed(struct kmes_wait *w, int timeout_ms)
 		return sleep_plain(own, w->group_count > 1 ? NAP_MS : timeout_ms);
 	own->deadline = deadline;
 	if (w->group_count > 1)
-		kmes_wait_group_add(own, &w->bell, kmes_load_acquire(&w->bell),
-				    FUTEX_PRIVATE_FLAG);
+		kmesp_wait_group_add(own, &w->bell, kmes_load_acquire(&w->bell),
+				     FUTEX_PRIVATE_FLAG);
 	for (i = 1; i < w->group_count; i++) {
 		w->groups[i].deadline = deadline;
-		kmes_wait_group_begin(&w->groups[i]);
+		kmesp_wait_group_begin(&w->groups[i]);
 	}
-	r = kmes_wait_group_sleep(own);
+	r = kmesp_wait_group_sleep(own);
 	for (i = 1; i < w->group_count; i++)
-		kmes_wait_group_end(&w->groups[i]);
+		kmesp_wait_group_end(&w->groups[i]);
 	if (r != -ENOSYS)
 		return r;
 	w->no_waitv = true;
@@ -224,7 +224,7 @@ static void wake_others(const struct kmes_ring *ring)
 
 static bool is_crowded(const struct kmes_ring *ring)
 {
-	uint64_t fresh = ring->ops->newest(ring) - kmes_ring_position(ring);
+	uint64_t fresh = ring->ops->newest(ring) - kmesp_ring_position(ring);
 
 	return fresh > ring->map.view.capacity / CROWDED_PART;
 }
@@ -258,7 +258,7 @@ static void nap(struct kmes_wait *w, const struct kmes_ring *rings, unsigned int
 /* Until a ring has something to tell, roughly: true; false when the time was over. */
 static bool wait_for_rings(struct kmes_reader *rd, int timeout_ms)
 {
-	uint64_t begun_ns = kmes_clock_ns(CLOCK_MONOTONIC);
+	uint64_t begun_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	struct kmes_wait *w = rd->wait;
 	bool woken;
 
@@ -270,7 +270,7 @@ static bool wait_for_rings(struct kmes_reader *rd, int timeout_ms)
 	if (w->is_busy || !timeout_ms)
 		return true;
 	woken = sleep_armed(w, timeout_ms);
-	w->is_busy = woken && kmes_clock_ns(CLOCK_MONOTONIC) - begun_ns < BUSY_NAP_NS;
+	w->is_busy = woken && kmesp_clock_ns(CLOCK_MONOTONIC) - begun_ns < BUSY_NAP_NS;
 	disarm(rd->rings, rd->ring_count);
 	return woken;
 }
@@ -291,7 +291,7 @@ int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
 				   timeout_ms < NAP_MS ? timeout_ms : NAP_MS);
 	else
 		woken = wait_for_rings(rd, timeout_ms);
-	now_ns = kmes_clock_ns(CLOCK_MONOTONIC);
+	now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	if (woken && now_ns - w->looked_ns < SLEEP_MS * 1000000ull)
 		return 0;
 	w->looked_ns = now_ns;

@@ -24,8 +24,8 @@ static void word_wait(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-void kmes_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint32_t value,
-			 uint32_t flags)
+void kmesp_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint32_t value,
+			  uint32_t flags)
 {
 	struct futex_waitv *w = &g->vec[g->len++];
 
@@ -35,7 +35,7 @@ void kmes_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint32
 	w->__reserved = 0;
 }
 
-int kmes_wait_group_sleep(struct kmes_wait_group *g)
+int kmesp_wait_group_sleep(struct kmes_wait_group *g)
 {
 	long r = syscall(SYS_futex_waitv, g->vec, g->len, 0, &g->deadline,
 			 CLOCK_MONOTONIC);
@@ -67,7 +67,7 @@ static void *group_main(void *arg)
 			continue;
 		}
 		last = round;
-		if (kmes_wait_group_sleep(g) == 1) {
+		if (kmesp_wait_group_sleep(g) == 1) {
 			/* not ring memory */
 			__atomic_fetch_add(g->bell, 1, __ATOMIC_RELEASE);
 			word_wake(g->bell);
@@ -77,7 +77,7 @@ static void *group_main(void *arg)
 	}
 }
 
-int kmes_wait_group_start(struct kmes_wait_group *g, uint32_t *bell)
+int kmesp_wait_group_start(struct kmes_wait_group *g, uint32_t *bell)
 {
 	sigset_t all, old;
 	int r;
@@ -91,7 +91,7 @@ int kmes_wait_group_start(struct kmes_wait_group *g, uint32_t *bell)
 	return -r;
 }
 
-void kmes_wait_group_stop(struct kmes_wait_group *g)
+void kmesp_wait_group_stop(struct kmes_wait_group *g)
 {
 	kmes_store_release(&g->stop, 1);
 	kmes_store_release(&g->round, g->round + 1);
@@ -99,15 +99,15 @@ void kmes_wait_group_stop(struct kmes_wait_group *g)
 	pthread_join(g->thread, NULL);
 }
 
-void kmes_wait_group_begin(struct kmes_wait_group *g)
+void kmesp_wait_group_begin(struct kmes_wait_group *g)
 {
-	kmes_wait_group_add(g, &g->cancel, kmes_load_relaxed(&g->cancel),
-			    FUTEX_PRIVATE_FLAG);
+	kmesp_wait_group_add(g, &g->cancel, kmes_load_relaxed(&g->cancel),
+			     FUTEX_PRIVATE_FLAG);
 	kmes_store_release(&g->round, g->round + 1);
 	word_wake(&g->round);
 }
 
-void kmes_wait_group_end(struct kmes_wait_group *g)
+void kmesp_wait_group_end(struct kmes_wait_group *g)
 {
 	uint32_t done;
 

@@ -33,19 +33,19 @@ struct kmes_wait_group {
 };
 
 /* Adds a futex to a group; `flags` as in futex_waitv(2). */
-void kmes_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint32_t value,
-			 uint32_t flags);
+void kmesp_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint32_t value,
+			  uint32_t flags);
 
 /*
  * Sleeps on the group's futexes until its deadline: 1 woken or interrupted, 0 time-out,
  * -ENOSYS when the kernel (or a container) has no futex_waitv.
  */
-int kmes_wait_group_sleep(struct kmes_wait_group *g);
+int kmesp_wait_group_sleep(struct kmes_wait_group *g);
 
 /* A group's thread: start and stop it, let it sleep for a round, call it back. */
-int kmes_wait_group_start(struct kmes_wait_group *g, uint32_t *bell);
-void kmes_wait_group_stop(struct kmes_wait_group *g);
-void kmes_wait_group_begin(struct kmes_wait_group *g);
-void kmes_wait_group_end(struct kmes_wait_group *g);
+int kmesp_wait_group_start(struct kmes_wait_group *g, uint32_t *bell);
+void kmesp_wait_group_stop(struct kmes_wait_group *g);
+void kmesp_wait_group_begin(struct kmes_wait_group *g);
+void kmesp_wait_group_end(struct kmes_wait_group *g);
 
 #endif

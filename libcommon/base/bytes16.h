@@ -15,7 +15,7 @@
 typedef uint8_t kmes_bytes16 __attribute__((vector_size(16)));
 typedef int8_t kmes_marks16 __attribute__((vector_size(16)));
 
-static inline kmes_bytes16 kmes_bytes16_copy(char *p, const uint8_t *s)
+static inline kmes_bytes16 kmesp_bytes16_copy(char *p, const uint8_t *s)
 {
 	kmes_bytes16 v;
 
@@ -28,8 +28,8 @@ static inline kmes_bytes16 kmes_bytes16_copy(char *p, const uint8_t *s)
  * The same for 1 to 15 bytes. The vector holds no other bytes than these, some of them
  * more than once: it tells whether all are of a kind, and not where one stands.
  */
-static inline kmes_bytes16 kmes_bytes16_copy_short(char *p, const uint8_t *s,
-						   uint32_t len)
+static inline kmes_bytes16 kmesp_bytes16_copy_short(char *p, const uint8_t *s,
+						    uint32_t len)
 {
 	uint64_t low, high;
 	uint32_t first, last;
@@ -62,7 +62,7 @@ static inline kmes_bytes16 kmes_bytes16_copy_short(char *p, const uint8_t *s,
 	return v;
 }
 
-static inline bool kmes_marks16_any(kmes_marks16 marks)
+static inline bool kmesp_marks16_any(kmes_marks16 marks)
 {
 	uint64_t half[2];
 
@@ -71,7 +71,7 @@ static inline bool kmes_marks16_any(kmes_marks16 marks)
 }
 
 /* Where the first mark is, of some. */
-static inline uint32_t kmes_marks16_first(kmes_marks16 marks)
+static inline uint32_t kmesp_marks16_first(kmes_marks16 marks)
 {
 	uint64_t half[2];
 

@@ -37,17 +37,17 @@ static inline uint32_t copy_plain(char *p, const uint8_t *s, uint32_t len,
 	uint32_t n = 0;
 
 	if (len < 16) {
-		marks = special_marks(kmes_bytes16_copy_short(p, s, len), style);
-		if (!kmes_marks16_any(marks))
+		marks = special_marks(kmesp_bytes16_copy_short(p, s, len), style);
+		if (!kmesp_marks16_any(marks))
 			return len;
 		while (is_plain(s[n], style))
 			n++;
 		return n;
 	}
 	for (;;) {
-		marks = special_marks(kmes_bytes16_copy(p + n, s + n), style);
-		if (kmes_marks16_any(marks))
-			return n + kmes_marks16_first(marks);
+		marks = special_marks(kmesp_bytes16_copy(p + n, s + n), style);
+		if (kmesp_marks16_any(marks))
+			return n + kmesp_marks16_first(marks);
 		n += 16;
 		if (n == len)
 			return len;
@@ -58,8 +58,8 @@ static inline uint32_t copy_plain(char *p, const uint8_t *s, uint32_t len,
 
 static char *put_u4(char *p, uint32_t unit)
 {
-	p = put_lit(p, "\\u");
-	return put_hex_number(p, unit, 4);
+	p = kmesp_put_lit(p, "\\u");
+	return kmesp_put_hex_number(p, unit, 4);
 }
 
 static char *put_hidden(char *p, uint32_t cp, enum style style)
@@ -70,14 +70,14 @@ static char *put_hidden(char *p, uint32_t cp, enum style style)
 		p = put_u4(p, 0xd7c0 + (cp >> 10));
 		return put_u4(p, 0xdc00 + (cp & 0x3ff));
 	}
-	p = put_lit(p, "\\U");
-	return put_hex_number(p, cp, 8);
+	p = kmesp_put_lit(p, "\\U");
+	return kmesp_put_hex_number(p, cp, 8);
 }
 
 static char *put_x(char *p, uint8_t byte)
 {
-	p = put_lit(p, "\\x");
-	return put_hex(p, &byte, 1);
+	p = kmesp_put_lit(p, "\\x");
+	return kmesp_put_hex(p, &byte, 1);
 }
 
 /* An ASCII character that is not plain. */
@@ -85,15 +85,15 @@ static char *put_ascii_escape(char *p, uint8_t c, enum style style)
 {
 	switch (c) {
 	case '\n':
-		return put_lit(p, "\\n");
+		return kmesp_put_lit(p, "\\n");
 	case '\r':
-		return put_lit(p, "\\r");
+		return kmesp_put_lit(p, "\\r");
 	case '\t':
-		return put_lit(p, "\\t");
+		return kmesp_put_lit(p, "\\t");
 	case '\\':
-		return put_lit(p, "\\\\");
+		return kmesp_put_lit(p, "\\\\");
 	case '"':
-		return put_lit(p, "\\\"");
+		return kmesp_put_lit(p, "\\\"");
 	default:
 		return style == JSON ? put_u4(p, c) : put_x(p, c);
 	}
@@ -109,12 +109,12 @@ static inline uint32_t put_wide(char **p, const uint8_t *s, uint32_t len, uint32
 
 	do {
 		size = kmes_utf8_decode(s + n, len - n, &cp);
-		if (size > 0 && !kmes_is_hidden(cp)) {
-			*p = put_bytes(*p, s + n, size);
+		if (size > 0 && !kmesp_is_hidden(cp)) {
+			*p = kmesp_put_bytes(*p, s + n, size);
 		} else if (size > 0) {
 			*p = put_hidden(*p, cp, style);
 		} else if (style == JSON) {
-			*p = put_lit(*p, "\xef\xbf\xbd");
+			*p = kmesp_put_lit(*p, "\xef\xbf\xbd");
 			size = -size;
 		} else {
 			*p = put_x(*p, s[n]);
@@ -131,7 +131,7 @@ static inline char *put_string(struct kmes_outbuf *out, char *p, const uint8_t *
 	uint32_t n = 0, stop;
 
 	do {
-		p = kmes_out_room(out, p, GROWTH * CHUNK + KMES_TEXT_SLACK + 16);
+		p = kmesp_out_room(out, p, GROWTH * CHUNK + KMES_TEXT_SLACK + 16);
 		stop = len - n > CHUNK ? n + CHUNK : len;
 		while (n < stop) {
 			uint32_t plain = copy_plain(p, s + n, stop - n, style);
@@ -149,29 +149,29 @@ static inline char *put_string(struct kmes_outbuf *out, char *p, const uint8_t *
 	return p;
 }
 
-char *put_escaped(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
+char *kmesp_put_escaped(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
 	return put_string(out, p, s, len, TEXT);
 }
 
-char *put_type(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
+char *kmesp_put_type(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
 	return put_string(out, p, s, len, TYPE);
 }
 
-char *put_json(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
+char *kmesp_put_json(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
 	return put_string(out, p, s, len, JSON);
 }
 
-char *put_hex_all(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
+char *kmesp_put_hex_all(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
 	uint32_t n;
 
 	do {
-		p = kmes_out_room(out, p, 2 * CHUNK + KMES_TEXT_SLACK);
+		p = kmesp_out_room(out, p, 2 * CHUNK + KMES_TEXT_SLACK);
 		n = len < CHUNK ? len : CHUNK;
-		p = put_hex(p, s, n);
+		p = kmesp_put_hex(p, s, n);
 		s += n;
 		len -= n;
 	} while (len);
@@ -188,14 +188,14 @@ static char *put_base64_group(char *p, uint32_t bits, int chars)
 	return p;
 }
 
-char *put_base64(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
+char *kmesp_put_base64(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
 	for (uint32_t n = 0; len >= 3; s += 3, len -= 3, n += 3) {
 		if (n % CHUNK < 3)
-			p = kmes_out_room(out, p, 2 * CHUNK + KMES_TEXT_SLACK);
+			p = kmesp_out_room(out, p, 2 * CHUNK + KMES_TEXT_SLACK);
 		p = put_base64_group(p, s[0] << 16 | s[1] << 8 | s[2], 4);
 	}
-	p = kmes_out_room(out, p, 4 + KMES_TEXT_SLACK);
+	p = kmesp_out_room(out, p, 4 + KMES_TEXT_SLACK);
 	if (len == 1)
 		p = put_base64_group(p, s[0] << 16, 2);
 	if (len == 2)

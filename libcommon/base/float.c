@@ -68,7 +68,7 @@ static void digits_short(struct decimal *d, const struct binary *b)
 	uint64_t whole = rest >> shift;
 
 	/* Each whole number has its own interval, so these digits are all needed. */
-	d->count = whole ? put_u64(d->digits, whole) - d->digits : 0;
+	d->count = whole ? kmesp_put_u64(d->digits, whole) - d->digits : 0;
 	d->point = d->count;
 	rest &= one - 1;
 	while (rest) {
@@ -268,27 +268,27 @@ static char *put_decimal(char *p, const struct decimal *d)
 	int count = d->count;
 
 	if (d->point < -3 || d->point > 16) {
-		p = put_char(p, d->digits[0]);
+		p = kmesp_put_char(p, d->digits[0]);
 		if (count > 1) {
-			p = put_char(p, '.');
-			p = put_bytes(p, d->digits + 1, count - 1);
+			p = kmesp_put_char(p, '.');
+			p = kmesp_put_bytes(p, d->digits + 1, count - 1);
 		}
-		p = put_char(p, 'e');
-		return put_i64(p, d->point - 1);
+		p = kmesp_put_char(p, 'e');
+		return kmesp_put_i64(p, d->point - 1);
 	}
 	if (d->point <= 0) {
-		p = put_lit(p, "0.");
+		p = kmesp_put_lit(p, "0.");
 		p = put_zeros(p, -d->point);
-		return put_bytes(p, d->digits, count);
+		return kmesp_put_bytes(p, d->digits, count);
 	}
 	if (d->point >= count) {
-		p = put_bytes(p, d->digits, count);
+		p = kmesp_put_bytes(p, d->digits, count);
 		p = put_zeros(p, d->point - count);
-		return put_lit(p, ".0");
+		return kmesp_put_lit(p, ".0");
 	}
-	p = put_bytes(p, d->digits, d->point);
-	p = put_char(p, '.');
-	return put_bytes(p, d->digits + d->point, count - d->point);
+	p = kmesp_put_bytes(p, d->digits, d->point);
+	p = kmesp_put_char(p, '.');
+	return kmesp_put_bytes(p, d->digits + d->point, count - d->point);
 }
 
 /* A number of `fraction_bits` and `exponent_bits`, the sign above them. */
@@ -306,13 +306,13 @@ static char *put_float(char *p, uint64_t bits, int fraction_bits, int exponent_b
 	struct decimal d;
 
 	if (exponent == exponent_max && fraction)
-		return put_lit(p, "nan");
+		return kmesp_put_lit(p, "nan");
 	if (negative)
-		p = put_char(p, '-');
+		p = kmesp_put_char(p, '-');
 	if (exponent == exponent_max)
-		return put_lit(p, "inf");
+		return kmesp_put_lit(p, "inf");
 	if (!b.m)
-		return put_lit(p, "0.0");
+		return kmesp_put_lit(p, "0.0");
 	if (b.e < 0 && b.e >= -122)
 		digits_short(&d, &b);
 	else
@@ -320,17 +320,17 @@ static char *put_float(char *p, uint64_t bits, int fraction_bits, int exponent_b
 	return put_decimal(p, &d);
 }
 
-char *put_float64(char *p, uint64_t bits)
+char *kmesp_put_float64(char *p, uint64_t bits)
 {
 	return put_float(p, bits, 52, 11);
 }
 
-char *put_float32(char *p, uint32_t bits)
+char *kmesp_put_float32(char *p, uint32_t bits)
 {
 	return put_float(p, bits, 23, 8);
 }
 
-uint64_t kmes_float_widen(uint32_t bits)
+uint64_t kmesp_float_widen(uint32_t bits)
 {
 	float narrow;
 	double wide;

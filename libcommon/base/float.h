@@ -13,13 +13,13 @@
  * the same width, among them the nearest; always with "." or "e", in every locale. What
  * is not finite is nan, inf, -inf. At most KMES_FLOAT_TEXT_MAX bytes are stored.
  */
-char *put_float64(char *p, uint64_t bits);
-char *put_float32(char *p, uint32_t bits);
+char *kmesp_put_float64(char *p, uint64_t bits);
+char *kmesp_put_float32(char *p, uint32_t bits);
 
 /* The bits of the double that has a float's value. */
-uint64_t kmes_float_widen(uint32_t bits);
+uint64_t kmesp_float_widen(uint32_t bits);
 
-static inline bool kmes_float64_is_finite(uint64_t bits)
+static inline bool kmesp_float64_is_finite(uint64_t bits)
 {
 	return (bits >> 52 & 0x7ff) != 0x7ff;
 }

@@ -146,8 +146,8 @@ static void split_prefix(struct kmes_glob *glob)
 		glob->count * sizeof(*glob->elements));
 }
 
-int kmes_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
-		  const char **why)
+int kmesp_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
+		   const char **why)
 {
 	struct kmes_glob *glob = calloc(1, sizeof(*glob));
 	size_t i, sets = 1;
@@ -161,12 +161,12 @@ int kmes_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
 	glob->elements = calloc(len + 1, sizeof(*glob->elements));
 	glob->sets = calloc(sets, sizeof(*glob->sets));
 	if (!glob->prefix || !glob->elements || !glob->sets) {
-		kmes_glob_free(glob);
+		kmesp_glob_free(glob);
 		return -ENOMEM;
 	}
 	*why = parse(glob, pattern, pattern + len);
 	if (*why) {
-		kmes_glob_free(glob);
+		kmesp_glob_free(glob);
 		return -EINVAL;
 	}
 	split_prefix(glob);
@@ -174,7 +174,7 @@ int kmes_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
 	return 0;
 }
 
-void kmes_glob_free(struct kmes_glob *glob)
+void kmesp_glob_free(struct kmes_glob *glob)
 {
 	if (!glob)
 		return;
@@ -224,7 +224,7 @@ static bool elements_match(const struct kmes_glob *glob, const uint8_t *text, si
 	return e == end;
 }
 
-bool kmes_glob_matches(const struct kmes_glob *glob, const void *text, size_t len)
+bool kmesp_glob_matches(const struct kmes_glob *glob, const void *text, size_t len)
 {
 	if (len < glob->prefix_len || memcmp(text, glob->prefix, glob->prefix_len) != 0)
 		return false;

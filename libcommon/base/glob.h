@@ -19,11 +19,11 @@ struct kmes_glob;
  * Compiles `len` bytes of pattern. -EINVAL: `*why` says in a few words what is wrong with
  * it; -ENOMEM.
  */
-int kmes_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
-		  const char **why);
-void kmes_glob_free(struct kmes_glob *glob);
+int kmesp_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
+		   const char **why);
+void kmesp_glob_free(struct kmes_glob *glob);
 
 /* Does the pattern match all of the text? */
-bool kmes_glob_matches(const struct kmes_glob *glob, const void *text, size_t len);
+bool kmesp_glob_matches(const struct kmes_glob *glob, const void *text, size_t len);
 
 #endif

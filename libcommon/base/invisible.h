@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline bool kmes_is_hidden(uint32_t cp)
+static inline bool kmesp_is_hidden(uint32_t cp)
 {
 	if (cp < 0x200b)
 		return (cp >= 0x80 && cp <= 0x9f) || cp == 0x061c;

@@ -5,11 +5,11 @@
 
 #include "base/outbuf.h"
 
-const char kmes_hex_digits[16] = { '0', '1', '2', '3', '4', '5', '6', '7',
-				   '8', '9', 'a', 'b', 'c', 'd', 'e', 'f' };
+const char kmesp_hex_digits[16] = { '0', '1', '2', '3', '4', '5', '6', '7',
+				    '8', '9', 'a', 'b', 'c', 'd', 'e', 'f' };
 
 #define TEN(d) d "0" d "1" d "2" d "3" d "4" d "5" d "6" d "7" d "8" d "9"
-const char kmes_digit_pairs[201] = TEN("0") TEN("1") TEN("2") TEN("3") TEN("4") TEN("5")
+const char kmesp_digit_pairs[201] = TEN("0") TEN("1") TEN("2") TEN("3") TEN("4") TEN("5")
 	TEN("6") TEN("7") TEN("8") TEN("9");
 
 static int grow(struct kmes_outbuf *out)
@@ -24,20 +24,20 @@ static int grow(struct kmes_outbuf *out)
 	return 0;
 }
 
-int kmes_outbuf_init(struct kmes_outbuf *out)
+int kmesp_outbuf_init(struct kmes_outbuf *out)
 {
 	*out = (struct kmes_outbuf){ .size = 4 * KMES_OUT_PIECE, .full = grow };
 	out->data = malloc(out->size);
 	return out->data ? 0 : -ENOMEM;
 }
 
-void kmes_outbuf_fini(struct kmes_outbuf *out)
+void kmesp_outbuf_fini(struct kmes_outbuf *out)
 {
 	free(out->data);
 	*out = (struct kmes_outbuf){ .data = NULL };
 }
 
-char *kmes_out_more(struct kmes_outbuf *out)
+char *kmesp_out_more(struct kmes_outbuf *out)
 {
 	int ret = out->full(out);
 
@@ -47,7 +47,7 @@ char *kmes_out_more(struct kmes_outbuf *out)
 			out->error = ret;
 		out->len = 0;
 	}
-	return kmes_out_begin(out);
+	return kmesp_out_begin(out);
 }
 
 /*
@@ -84,7 +84,7 @@ static inline char *put_u27(char *p, uint32_t v)
 	return p + sizeof(text) - zeros;
 }
 
-char *put_u64_long(char *p, uint64_t v)
+char *kmesp_put_u64_long(char *p, uint64_t v)
 {
 	const uint32_t step = 100000000;
 

@@ -2,9 +2,9 @@
 /*
  * outbuf.h - the memory that formats write into, and the plain pieces they write.
  *
- * Writing goes by a bare pointer: kmes_out_room() hands out where to write and sees that
+ * Writing goes by a bare pointer: kmesp_out_room() hands out where to write and sees that
  * so many bytes are free there; the put_ functions store and return where the next byte
- * goes, unchecked; kmes_out_end() takes the pointer back. A piece (a number, a part of a
+ * goes, unchecked; kmesp_out_end() takes the pointer back. A piece (a number, a part of a
  * string) never asks for more than KMES_OUT_PIECE bytes, so a buffer never needs to hold
  * a whole event: when it is full its owner either makes it larger or writes it away.
  */
@@ -31,82 +31,82 @@ struct kmes_outbuf {
 };
 
 /* Memory from the heap that grows as needed. Returns 0 or -ENOMEM. */
-int kmes_outbuf_init(struct kmes_outbuf *out);
-void kmes_outbuf_fini(struct kmes_outbuf *out);
+int kmesp_outbuf_init(struct kmes_outbuf *out);
+void kmesp_outbuf_fini(struct kmes_outbuf *out);
 
-/* The slow half of kmes_out_room(): out->len is up to date. */
-char *kmes_out_more(struct kmes_outbuf *out);
+/* The slow half of kmesp_out_room(): out->len is up to date. */
+char *kmesp_out_more(struct kmes_outbuf *out);
 
-static inline char *kmes_out_begin(struct kmes_outbuf *out)
+static inline char *kmesp_out_begin(struct kmes_outbuf *out)
 {
 	return out->data + out->len;
 }
 
-static inline void kmes_out_end(struct kmes_outbuf *out, char *p)
+static inline void kmesp_out_end(struct kmes_outbuf *out, char *p)
 {
 	out->len = p - out->data;
 }
 
 /* Where to write at least `need` (at most KMES_OUT_PIECE) bytes, when p is the end. */
-static inline char *kmes_out_room(struct kmes_outbuf *out, char *p, size_t need)
+static inline char *kmesp_out_room(struct kmes_outbuf *out, char *p, size_t need)
 {
 	if (__builtin_expect((size_t)(out->data + out->size - p) >= need, 1))
 		return p;
-	kmes_out_end(out, p);
-	return kmes_out_more(out);
+	kmesp_out_end(out, p);
+	return kmesp_out_more(out);
 }
 
-static inline char *put_char(char *p, char c)
+static inline char *kmesp_put_char(char *p, char c)
 {
 	*p = c;
 	return p + 1;
 }
 
-static inline char *put_bytes(char *p, const void *s, size_t len)
+static inline char *kmesp_put_bytes(char *p, const void *s, size_t len)
 {
 	memcpy(p, s, len);
 	return p + len;
 }
 
 /* A string literal, stored by its known length. */
-#define put_lit(p, literal) put_bytes((p), (literal), sizeof(literal) - 1)
+#define kmesp_put_lit(p, literal) kmesp_put_bytes((p), (literal), sizeof(literal) - 1)
 
-extern const char kmes_digit_pairs[201];
+extern const char kmesp_digit_pairs[201];
 
 /* Two digits of v, which is below 100. */
-static inline char *put_2(char *p, unsigned int v)
+static inline char *kmesp_put_2(char *p, unsigned int v)
 {
-	memcpy(p, kmes_digit_pairs + 2 * v, 2);
+	memcpy(p, kmesp_digit_pairs + 2 * v, 2);
 	return p + 2;
 }
 
 /* Six digits of v, which is below 10^6. */
-static inline char *put_6(char *p, uint32_t v)
+static inline char *kmesp_put_6(char *p, uint32_t v)
 {
-	p = put_2(p, v / 10000);
-	p = put_2(p, v / 100 % 100);
-	return put_2(p, v % 100);
+	p = kmesp_put_2(p, v / 10000);
+	p = kmesp_put_2(p, v / 100 % 100);
+	return kmesp_put_2(p, v % 100);
 }
 
 /* Nine digits of v, which is below 10^9. */
-static inline char *put_9(char *p, uint32_t v)
+static inline char *kmesp_put_9(char *p, uint32_t v)
 {
-	p = put_char(p, '0' + v / 100000000);
-	p = put_2(p, v / 1000000 % 100);
-	return put_6(p, v % 1000000);
+	p = kmesp_put_char(p, '0' + v / 100000000);
+	p = kmesp_put_2(p, v / 1000000 % 100);
+	return kmesp_put_6(p, v % 1000000);
 }
 
-char *put_u64_long(char *p, uint64_t v);
+char *kmesp_put_u64_long(char *p, uint64_t v);
 
 /* Up to 20 digits. May store eight bytes; those behind the number mean nothing. */
-static inline char *put_u64(char *p, uint64_t v)
+static inline char *kmesp_put_u64(char *p, uint64_t v)
 {
 	uint32_t hundreds, pairs, tens, digits, zeros;
 
 	if (v < 10)
-		return put_char(p, '0' + v);
+		return kmesp_put_char(p, '0' + v);
 	if (v >= 10000)
-		return put_u64_long(p, v);
+		return kmesp_put_u64_long(p, v);
 	/* Four digits in the bytes of a word, the first in the lowest; see outbuf.c. */
 	hundreds = (uint32_t)v * 5243 >> 19;
 	pairs = hundreds | ((uint32_t)v - 100 * hundreds) << 16;
@@ -118,18 +118,18 @@ static inline char *put_u64(char *p, uint64_t v)
 	return p + sizeof(digits) - zeros;
 }
 
-static inline char *put_i64(char *p, int64_t v)
+static inline char *kmesp_put_i64(char *p, int64_t v)
 {
 	if (v >= 0)
-		return put_u64(p, v);
+		return kmesp_put_u64(p, v);
 	*p = '-';
-	return put_u64(p + 1, -(uint64_t)v);
+	return kmesp_put_u64(p + 1, -(uint64_t)v);
 }
 
-extern const char kmes_hex_digits[16];
+extern const char kmesp_hex_digits[16];
 
 /* The eight hex digits of four bytes, in their order. */
-static inline char *put_hex_4(char *p, uint32_t bytes)
+static inline char *kmesp_put_hex_4(char *p, uint32_t bytes)
 {
 	uint64_t nibbles, letters;
 
@@ -144,26 +144,26 @@ static inline char *put_hex_4(char *p, uint32_t bytes)
 }
 
 /* Two hex digits a byte. */
-static inline char *put_hex(char *p, const uint8_t *s, size_t len)
+static inline char *kmesp_put_hex(char *p, const uint8_t *s, size_t len)
 {
 	uint32_t bytes;
 
 	for (; len >= sizeof(bytes); len -= sizeof(bytes), s += sizeof(bytes)) {
 		memcpy(&bytes, s, sizeof(bytes));
-		p = put_hex_4(p, bytes);
+		p = kmesp_put_hex_4(p, bytes);
 	}
 	for (; len; len--, s++) {
-		*p++ = kmes_hex_digits[*s >> 4];
-		*p++ = kmes_hex_digits[*s & 15];
+		*p++ = kmesp_hex_digits[*s >> 4];
+		*p++ = kmesp_hex_digits[*s & 15];
 	}
 	return p;
 }
 
 /* `digits` hex digits of v, leading zeros included. */
-static inline char *put_hex_number(char *p, uint32_t v, int digits)
+static inline char *kmesp_put_hex_number(char *p, uint32_t v, int digits)
 {
 	for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
-		*p++ = kmes_hex_digits[v >> shift & 15];
+		*p++ = kmesp_hex_digits[v >> shift & 15];
 	return p;
 }
 

@@ -181,7 +181,7 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 	job->state = JOB_GOING;
 	if (r == 0) {
 		pthread_mutex_unlock(&s->lock);
-		r = kmes_store_write(&s->store, from->data, from->used, &done);
+		r = kmesp_store_write(&s->store, from->data, from->used, &done);
 		pthread_mutex_lock(&s->lock);
 	}
 	note_written(s, r, done, r ? count_safe(s, job, done) : job->block.events);
@@ -280,8 +280,8 @@ static int start_threads(struct kmes_block_sink *s)
 	return s->thread_count ? 0 : r;
 }
 
-int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
-			const struct kmes_capture_options *options)
+int kmesp_block_sink_new(struct kmes_block_sink **out, int fd,
+			 const struct kmes_capture_options *options)
 {
 	struct kmes_block_sink *s = calloc(1, sizeof(*s));
 	int r;
@@ -291,12 +291,12 @@ int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
 		return -ENOMEM;
 	}
 	s->options = *options;
-	kmes_store_init(&s->store, fd, &s->options);
+	kmesp_store_init(&s->store, fd, &s->options);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	r = start_threads(s);
 	if (r < 0) {
-		kmes_block_sink_close(s, NULL);
+		kmesp_block_sink_close(s, NULL);
 		return r;
 	}
 	*out = s;
@@ -330,7 +330,7 @@ static struct job *wait_for_free(struct kmes_block_sink *s)
 	return job;
 }
 
-struct kmes_block *kmes_block_get(struct kmes_block_sink *s, size_t len)
+struct kmes_block *kmesp_block_get(struct kmes_block_sink *s, size_t len)
 {
 	struct kmes_block *block;
 
@@ -367,13 +367,13 @@ static bool join_last(struct kmes_block_sink *s, struct kmes_block *block)
 	return true;
 }
 
-int kmes_block_put(struct kmes_block_sink *s)
+int kmesp_block_put(struct kmes_block_sink *s)
 {
 	struct job *job = s->filling;
 	int r;
 
 	if (!job || !job->block.used)
-		return kmes_block_error(s);
+		return kmesp_block_error(s);
 	pthread_mutex_lock(&s->lock);
 	s->on_its_way += job->block.used;
 	if (!join_last(s, &job->block)) {
@@ -388,7 +388,7 @@ int kmes_block_put(struct kmes_block_sink *s)
 	return r;
 }
 
-int kmes_block_error(struct kmes_block_sink *s)
+int kmesp_block_error(struct kmes_block_sink *s)
 {
 	int r;
 
@@ -426,7 +426,7 @@ static bool can_reach(const struct kmes_block_sink *s, uint64_t size)
 	return bytes >= size;
 }
 
-bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
+bool kmesp_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
 {
 	bool has_grown;
 
@@ -438,7 +438,7 @@ bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size)
 	return has_grown;
 }
 
-uint64_t kmes_block_safe_events(struct kmes_block_sink *s)
+uint64_t kmesp_block_safe_events(struct kmes_block_sink *s)
 {
 	uint64_t events;
 
@@ -448,7 +448,7 @@ uint64_t kmes_block_safe_events(struct kmes_block_sink *s)
 	return events;
 }
 
-int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
+int kmesp_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 {
 	bool is_lost;
 	unsigned int i;
@@ -460,7 +460,7 @@ int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 	pthread_mutex_unlock(&s->lock);
 	for (i = 0; i < s->thread_count; i++)
 		pthread_join(s->threads[i], NULL);
-	r = kmes_store_close(&s->store, &is_lost);
+	r = kmesp_store_close(&s->store, &is_lost);
 	if (is_lost)
 		s->safe_events = 0;
 	if (s->error)

@@ -27,27 +27,27 @@ struct kmes_block {
 struct kmes_block_sink;
 
 /* Takes over `fd`, also on failure. 0 or -errno. */
-int kmes_block_sink_new(struct kmes_block_sink **out, int fd,
-			const struct kmes_capture_options *options);
+int kmesp_block_sink_new(struct kmes_block_sink **out, int fd,
+			 const struct kmes_capture_options *options);
 
 /*
  * The block to fill, empty, with room for `len` bytes at least; waits while all are on
  * their way. NULL: no memory.
  */
-struct kmes_block *kmes_block_get(struct kmes_block_sink *s, size_t len);
+struct kmes_block *kmesp_block_get(struct kmes_block_sink *s, size_t len);
 
-/* Hands over the block of the last kmes_block_get, if any. 0 or the first -errno. */
-int kmes_block_put(struct kmes_block_sink *s);
+/* Hands over the block of the last kmesp_block_get, if any. 0 or the first -errno. */
+int kmesp_block_put(struct kmes_block_sink *s);
 
 /* The first -errno that writing met, or 0. */
-int kmes_block_error(struct kmes_block_sink *s);
+int kmesp_block_error(struct kmes_block_sink *s);
 
 /* Whether so many bytes were written; waits for what may make them so many. */
-bool kmes_block_has_grown_to(struct kmes_block_sink *s, uint64_t size);
+bool kmesp_block_has_grown_to(struct kmes_block_sink *s, uint64_t size);
 
-uint64_t kmes_block_safe_events(struct kmes_block_sink *s);
+uint64_t kmesp_block_safe_events(struct kmes_block_sink *s);
 
 /* Waits for everything, syncs, closes, frees. 0 or the first -errno. */
-int kmes_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events);
+int kmesp_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events);
 
 #endif

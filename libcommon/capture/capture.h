@@ -45,8 +45,8 @@ struct kmes_capture_info {
 };
 
 /* Headers of one recording, which goes on in another file or behind a join, are the same. */
-bool kmes_capture_is_same_info(const struct kmes_capture_info *a,
-			       const struct kmes_capture_info *b);
+bool kmesp_capture_is_same_info(const struct kmes_capture_info *a,
+				const struct kmes_capture_info *b);
 
 /* ---- writing ---- */
 
@@ -71,79 +71,81 @@ struct kmes_capture_options {
  * Begins a capture at the end of `fd`, which belongs to the writer from now on, also on
  * failure. 0 or -errno.
  */
-int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
-		       const struct kmes_capture_info *info,
-		       const struct kmes_capture_options *options);
+int kmesp_capture_begin(struct kmes_capture_writer **out, int fd,
+			const struct kmes_capture_info *info,
+			const struct kmes_capture_options *options);
 
 /* An end and another header, as what follows is from elsewhere. 0 or -errno, as below. */
-int kmes_capture_add_header(struct kmes_capture_writer *w,
-			    const struct kmes_capture_info *info);
+int kmesp_capture_add_header(struct kmes_capture_writer *w,
+			     const struct kmes_capture_info *info);
 
 /*
  * Adds an event or a loss. Waits for a disk, a pipe's reader or a compressor that is behind
  * by 16 MiB. 0, or the first -errno that writing met by now; nothing is written after it.
  */
-int kmes_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event);
-int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss);
+int kmesp_capture_add_event(struct kmes_capture_writer *w,
+			    const struct kmes_event *event);
+int kmesp_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss);
 
 /*
  * Sends on what was added so far. It is on its way when this returns, not yet written. 0
  * or -errno, as above.
  */
-int kmes_capture_push(struct kmes_capture_writer *w);
+int kmesp_capture_push(struct kmes_capture_writer *w);
 
 /*
  * Whether the file has grown to `size` bytes: by what was added so far, or where it is
  * compressed, by what was written; so it waits for what is on its way if that may be enough.
  */
-bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size);
+bool kmesp_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size);
 
 /* Events that were written whole. */
-uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w);
+uint64_t kmesp_capture_safe_events(struct kmes_capture_writer *w);
 
 /*
  * Writes the end, waits for all of it, fdatasync(2)s and closes; `*safe_events` (NULL:
  * not wanted) as above, but none when the disk could not take them. Frees the writer. 0
  * or the first -errno.
  */
-int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events);
+int kmesp_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events);
 
 /* ---- reading ---- */
 
 struct kmes_capture_reader;
 
 /*
- * A descriptor of a file, for kmes_capture_open; "-" is standard input. A FIFO is waited
- * for by kmes_capture_wait, also until somebody opens it for writing. Or -errno.
+ * A descriptor of a file, for kmesp_capture_open; "-" is standard input. A FIFO is waited
+ * for by kmesp_capture_wait, also until somebody opens it for writing. Or -errno.
  */
-int kmes_capture_open_file(const char *file);
+int kmesp_capture_open_file(const char *file);
 
 /*
  * Reads a capture, plain or gzip, from `fd`, which belongs to the reader from now on, also
  * on failure. `follow`: a file's end is only where it has grown to so far. 0 or -errno.
  */
-int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
-void kmes_capture_close(struct kmes_capture_reader *r);
+int kmesp_capture_open(struct kmes_capture_reader **out, int fd, bool follow);
+void kmesp_capture_close(struct kmes_capture_reader *r);
 
 /*
  * The next event, loss, or note of damage that was passed over: 1; 0: nothing now, or so
  * much of no interest that the caller may want to look at its signals; -ENODATA: a
  * complete end; another -errno: all whole events before it were handed out, and
- * kmes_capture_error has a sentence without the file's name. Never waits for who writes.
+ * kmesp_capture_error has a sentence without the file's name. Never waits for who writes.
  */
-int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item);
+int kmesp_capture_next(struct kmes_capture_reader *r, struct kmes_item *item);
 
 /*
  * After a 0: sleeps until there may be more, at most `timeout_ms`. Returns true when
  * `watch_fd` (-1: none) has an error or hung up.
  */
-bool kmes_capture_wait(const struct kmes_capture_reader *r, int timeout_ms, int watch_fd);
-const char *kmes_capture_error(const struct kmes_capture_reader *r);
+bool kmesp_capture_wait(const struct kmes_capture_reader *r, int timeout_ms,
+			int watch_fd);
+const char *kmesp_capture_error(const struct kmes_capture_reader *r);
 
 /* What is odd but no error, such as bytes behind the last member; "" if nothing is. */
-const char *kmes_capture_warning(const struct kmes_capture_reader *r);
+const char *kmesp_capture_warning(const struct kmes_capture_reader *r);
 
 /* Of the header read last; NULL before the first one. */
-const struct kmes_capture_info *kmes_capture_info(const struct kmes_capture_reader *r);
+const struct kmes_capture_info *kmesp_capture_info(const struct kmes_capture_reader *r);
 
 #endif

@@ -39,7 +39,7 @@ struct kmes_capture_reader {
 	struct kmes_error err;
 };
 
-int kmes_capture_open_file(const char *file)
+int kmesp_capture_open_file(const char *file)
 {
 	int fd;
 
@@ -50,15 +50,15 @@ int kmes_capture_open_file(const char *file)
 	return fd < 0 ? -errno : fd;
 }
 
-int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow)
+int kmesp_capture_open(struct kmes_capture_reader **out, int fd, bool follow)
 {
 	struct kmes_capture_reader *r = calloc(1, sizeof(*r));
 	struct kmes_inflate *in;
-	int rc = kmes_inflate_new(&in, fd);
+	int rc = kmesp_inflate_new(&in, fd);
 
 	if (rc < 0 || !r) {
 		if (rc == 0)
-			kmes_inflate_free(in);
+			kmesp_inflate_free(in);
 		free(r);
 		return -ENOMEM;
 	}
@@ -67,39 +67,39 @@ int kmes_capture_open(struct kmes_capture_reader **out, int fd, bool follow)
 	r->room = START_ROOM;
 	r->buf = malloc(r->room);
 	if (!r->buf) {
-		kmes_capture_close(r);
+		kmesp_capture_close(r);
 		return -ENOMEM;
 	}
 	*out = r;
 	return 0;
 }
 
-void kmes_capture_close(struct kmes_capture_reader *r)
+void kmesp_capture_close(struct kmes_capture_reader *r)
 {
 	if (!r)
 		return;
-	kmes_inflate_free(r->in);
+	kmesp_inflate_free(r->in);
 	free(r->buf);
 	free(r);
 }
 
-const char *kmes_capture_error(const struct kmes_capture_reader *r)
+const char *kmesp_capture_error(const struct kmes_capture_reader *r)
 {
 	return r->err.text;
 }
 
-const char *kmes_capture_warning(const struct kmes_capture_reader *r)
+const char *kmesp_capture_warning(const struct kmes_capture_reader *r)
 {
-	return kmes_inflate_warning(r->in);
+	return kmesp_inflate_warning(r->in);
 }
 
-const struct kmes_capture_info *kmes_capture_info(const struct kmes_capture_reader *r)
+const struct kmes_capture_info *kmesp_capture_info(const struct kmes_capture_reader *r)
 {
 	return r->has_header ? &r->info : NULL;
 }
 
-bool kmes_capture_is_same_info(const struct kmes_capture_info *a,
-			       const struct kmes_capture_info *b)
+bool kmesp_capture_is_same_info(const struct kmes_capture_info *a,
+				const struct kmes_capture_info *b)
 {
 	return !memcmp(a->stream_id, b->stream_id, sizeof(a->stream_id)) &&
 	       !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
@@ -144,7 +144,7 @@ static void append_error(struct kmes_capture_reader *r, const char *format, ...)
  */
 static int resume(struct kmes_capture_reader *r)
 {
-	int rc = kmes_inflate_resume(r->in, is_record_start, r);
+	int rc = kmesp_inflate_resume(r->in, is_record_start, r);
 
 	r->is_searching = rc == -EINTR;
 	if (rc == 0)
@@ -184,7 +184,7 @@ static int make_room(struct kmes_capture_reader *r)
 /* Noise, above all, is unpacked whatever became of it, up to its checksum. */
 static void say_unsure(struct kmes_capture_reader *r)
 {
-	if (kmes_inflate_unchecked(r->in) && r->events > r->sound_events)
+	if (kmesp_inflate_unchecked(r->in) && r->events > r->sound_events)
 		append_error(r, "; the %llu events before it may be wrong",
 			     (unsigned long long)(r->events - r->sound_events));
 }
@@ -207,10 +207,10 @@ static int fill(struct kmes_capture_reader *r)
 	n = make_room(r);
 	if (n < 0)
 		return (int)n;
-	n = kmes_inflate_read(r->in, r->buf + r->len, r->room - r->len);
+	n = kmesp_inflate_read(r->in, r->buf + r->len, r->room - r->len);
 	if (n == -EBADMSG)
 		return begin_search(r, -EBADMSG, "damaged gzip data");
-	if (n == 0 && kmes_inflate_is_junk(r->in) && !r->has_searched) {
+	if (n == 0 && kmesp_inflate_is_junk(r->in) && !r->has_searched) {
 		r->has_searched = true;
 		return begin_search(r, 0, "no gzip member");
 	}
@@ -222,7 +222,7 @@ static int fill(struct kmes_capture_reader *r)
 	r->has_searched = false;
 	r->len += (size_t)n;
 	/* All whole events up to here were handed out; with these bytes a member begins. */
-	if (n > 0 && kmes_inflate_unchecked(r->in) == (uint64_t)n)
+	if (n > 0 && kmesp_inflate_unchecked(r->in) == (uint64_t)n)
 		r->sound_events = r->events;
 	return n > 0;
 }
@@ -331,7 +331,7 @@ static int reject_record(struct kmes_capture_reader *r)
 	r->search_end = kmes_error_set(&r->err, -EBADMSG, "not an event at byte %llu",
 				       (unsigned long long)r->at);
 	say_unsure(r);
-	if (r->follow || !kmes_inflate_is_packed(r->in))
+	if (r->follow || !kmesp_inflate_is_packed(r->in))
 		return -EBADMSG;
 	rc = resume(r);
 	return rc > 0 ? 0 : rc;
@@ -385,11 +385,11 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
 /* Why there is no more. */
 static int judge_end(struct kmes_capture_reader *r)
 {
-	if (r->off == r->len && !r->has_header && !kmes_inflate_is_cut(r->in))
+	if (r->off == r->len && !r->has_header && !kmesp_inflate_is_cut(r->in))
 		return kmes_error_set(&r->err, -EPROTO,
 				      "not a KMES capture: it is empty");
 	/* Cut between two events, too: the end record is what goes on. */
-	if (r->off < r->len || kmes_inflate_is_cut(r->in) || !r->has_ended)
+	if (r->off < r->len || kmesp_inflate_is_cut(r->in) || !r->has_ended)
 		return kmes_error_set(
 			&r->err, -EPIPE,
 			"ends in the middle of an event (still being written?)");
@@ -399,12 +399,12 @@ static int judge_end(struct kmes_capture_reader *r)
 /* The end of a file that is followed: 0, or -errno when it cannot grow on from here. */
 static int judge_growth(struct kmes_capture_reader *r)
 {
-	if (!kmes_inflate_has_shrunk(r->in))
+	if (!kmesp_inflate_has_shrunk(r->in))
 		return 0;
 	return kmes_error_set(&r->err, -ESTALE, "was cut or begun anew while followed");
 }
 
-int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
+int kmesp_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
 {
 	unsigned int passed = 0;
 	int rc;
@@ -427,10 +427,11 @@ int kmes_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)
 		return 0;
 	if (rc < 0)
 		return rc;
-	return r->follow && kmes_inflate_can_grow(r->in) ? judge_growth(r) : judge_end(r);
+	return r->follow && kmesp_inflate_can_grow(r->in) ? judge_growth(r)
+							  : judge_end(r);
 }
 
-bool kmes_capture_wait(const struct kmes_capture_reader *r, int timeout_ms, int watch_fd)
+bool kmesp_capture_wait(const struct kmes_capture_reader *r, int timeout_ms, int watch_fd)
 {
-	return kmes_inflate_wait(r->in, r->is_busy ? 0 : timeout_ms, watch_fd);
+	return kmesp_inflate_wait(r->in, r->is_busy ? 0 : timeout_ms, watch_fd);
 }

@@ -21,7 +21,7 @@ struct kmes_capture_writer {
 static int put_block(struct kmes_capture_writer *w)
 {
 	w->block = NULL;
-	return kmes_block_put(w->sink);
+	return kmesp_block_put(w->sink);
 }
 
 /* Room for `len` more bytes, which the caller fills. 0 or -errno. */
@@ -34,7 +34,7 @@ static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
 	if (w->block && len > w->block->room - w->block->used)
 		r = put_block(w);
 	if (r == 0 && !w->block) {
-		w->block = kmes_block_get(w->sink, len);
+		w->block = kmesp_block_get(w->sink, len);
 		if (!w->block)
 			r = -ENOMEM;
 	}
@@ -68,17 +68,17 @@ static int put_header(struct kmes_capture_writer *w, const struct kmes_capture_i
 	return 0;
 }
 
-int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
-		       const struct kmes_capture_info *info,
-		       const struct kmes_capture_options *options)
+int kmesp_capture_begin(struct kmes_capture_writer **out, int fd,
+			const struct kmes_capture_info *info,
+			const struct kmes_capture_options *options)
 {
 	struct kmes_capture_writer *w = calloc(1, sizeof(*w));
 	struct kmes_block_sink *sink;
-	int r = kmes_block_sink_new(&sink, fd, options);
+	int r = kmesp_block_sink_new(&sink, fd, options);
 
 	if (r < 0 || !w) {
 		if (r == 0)
-			kmes_block_sink_close(sink, NULL);
+			kmesp_block_sink_close(sink, NULL);
 		free(w);
 		return r < 0 ? r : -ENOMEM;
 	}
@@ -86,14 +86,14 @@ int kmes_capture_begin(struct kmes_capture_writer **out, int fd,
 	w->is_packed = options->gzip_level != 0;
 	r = put_header(w, info);
 	if (r < 0) {
-		kmes_capture_end(w, NULL);
+		kmesp_capture_end(w, NULL);
 		return r;
 	}
 	*out = w;
 	return 0;
 }
 
-int kmes_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event)
+int kmesp_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event)
 {
 	uint8_t *at;
 	int r = reserve(w, event->size, &at);
@@ -127,7 +127,7 @@ static int add_record(struct kmes_capture_writer *w, uint16_t cpu, uint64_t seq,
 	return 0;
 }
 
-int kmes_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss)
+int kmesp_capture_add_loss(struct kmes_capture_writer *w, const struct kmes_loss *loss)
 {
 	uint8_t buf[64];
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
@@ -154,30 +154,30 @@ static int add_end(struct kmes_capture_writer *w)
 			  (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &p);
 }
 
-int kmes_capture_add_header(struct kmes_capture_writer *w,
-			    const struct kmes_capture_info *info)
+int kmesp_capture_add_header(struct kmes_capture_writer *w,
+			     const struct kmes_capture_info *info)
 {
 	int r = add_end(w);
 
 	return r < 0 ? r : put_header(w, info);
 }
 
-int kmes_capture_push(struct kmes_capture_writer *w)
+int kmesp_capture_push(struct kmes_capture_writer *w)
 {
-	return w->block ? put_block(w) : kmes_block_error(w->sink);
+	return w->block ? put_block(w) : kmesp_block_error(w->sink);
 }
 
-bool kmes_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size)
+bool kmesp_capture_has_grown_to(struct kmes_capture_writer *w, uint64_t size)
 {
-	return w->is_packed ? kmes_block_has_grown_to(w->sink, size) : w->bytes >= size;
+	return w->is_packed ? kmesp_block_has_grown_to(w->sink, size) : w->bytes >= size;
 }
 
-uint64_t kmes_capture_safe_events(struct kmes_capture_writer *w)
+uint64_t kmesp_capture_safe_events(struct kmes_capture_writer *w)
 {
-	return kmes_block_safe_events(w->sink);
+	return kmesp_block_safe_events(w->sink);
 }
 
-int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
+int kmesp_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
 {
 	int r, closed, error = w->error;
 
@@ -186,8 +186,8 @@ int kmes_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
 		w->error = 0;
 	r = add_end(w);
 	if (r == 0)
-		r = kmes_capture_push(w);
-	closed = kmes_block_sink_close(w->sink, safe_events);
+		r = kmesp_capture_push(w);
+	closed = kmesp_block_sink_close(w->sink, safe_events);
 	free(w);
 	return error ? error : r < 0 ? r : closed;
 }

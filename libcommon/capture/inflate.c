@@ -42,7 +42,7 @@ struct kmes_inflate {
 	uint8_t buf[128 << 10];
 };
 
-int kmes_inflate_new(struct kmes_inflate **out, int fd)
+int kmesp_inflate_new(struct kmes_inflate **out, int fd)
 {
 	struct kmes_inflate *in = calloc(1, sizeof(*in));
 	struct stat st;
@@ -61,7 +61,7 @@ int kmes_inflate_new(struct kmes_inflate **out, int fd)
 	return 0;
 }
 
-void kmes_inflate_free(struct kmes_inflate *in)
+void kmesp_inflate_free(struct kmes_inflate *in)
 {
 	if (!in)
 		return;
@@ -70,12 +70,12 @@ void kmes_inflate_free(struct kmes_inflate *in)
 	free(in);
 }
 
-bool kmes_inflate_can_grow(const struct kmes_inflate *in)
+bool kmesp_inflate_can_grow(const struct kmes_inflate *in)
 {
 	return in->is_file;
 }
 
-bool kmes_inflate_has_shrunk(const struct kmes_inflate *in)
+bool kmesp_inflate_has_shrunk(const struct kmes_inflate *in)
 {
 	struct stat st;
 
@@ -83,7 +83,7 @@ bool kmes_inflate_has_shrunk(const struct kmes_inflate *in)
 	       (uint64_t)st.st_size < in->base + in->pos;
 }
 
-bool kmes_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd)
+bool kmesp_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd)
 {
 	struct pollfd fds[] = {
 		{ .fd = watch_fd },
@@ -174,7 +174,7 @@ static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
 	return (int64_t)(size - in->z.avail_out);
 }
 
-int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
+int64_t kmesp_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 {
 	unsigned int rounds = 0;
 
@@ -216,24 +216,24 @@ int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 	return -EINTR;
 }
 
-uint64_t kmes_inflate_unchecked(const struct kmes_inflate *in)
+uint64_t kmesp_inflate_unchecked(const struct kmes_inflate *in)
 {
 	return in->mode == MODE_MEMBER ? in->z.total_out : 0;
 }
 
-bool kmes_inflate_is_packed(const struct kmes_inflate *in)
+bool kmesp_inflate_is_packed(const struct kmes_inflate *in)
 {
 	return in->mode != MODE_START && in->mode != MODE_PLAIN;
 }
 
-bool kmes_inflate_is_junk(const struct kmes_inflate *in)
+bool kmesp_inflate_is_junk(const struct kmes_inflate *in)
 {
 	return in->mode == MODE_JUNK;
 }
 
-int kmes_inflate_resume(struct kmes_inflate *in,
-			bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
-			void *arg)
+int kmesp_inflate_resume(struct kmes_inflate *in,
+			 bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
+			 void *arg)
 {
 	int r;
 
@@ -245,7 +245,7 @@ int kmes_inflate_resume(struct kmes_inflate *in,
 	/* Damage may have led us past the beginning of members that are sound. */
 	if (!in->is_searching)
 		in->search.at = in->begun + (in->mode != MODE_JUNK);
-	r = kmes_member_find(&in->search);
+	r = kmesp_member_find(&in->search);
 	in->is_searching = r == -EINTR;
 	if (r <= 0)
 		return r;
@@ -258,13 +258,13 @@ int kmes_inflate_resume(struct kmes_inflate *in,
 	return 1;
 }
 
-int kmes_inflate_is_cut(const struct kmes_inflate *in)
+int kmesp_inflate_is_cut(const struct kmes_inflate *in)
 {
 	return in->mode == MODE_MEMBER ||
 	       (in->mode != MODE_PLAIN && in->mode != MODE_JUNK && in->len > in->start);
 }
 
-const char *kmes_inflate_warning(const struct kmes_inflate *in)
+const char *kmesp_inflate_warning(const struct kmes_inflate *in)
 {
 	return in->mode == MODE_JUNK ? "what follows the last gzip member is passed over"
 				     : "";

@@ -10,8 +10,8 @@
 struct kmes_inflate;
 
 /* Takes over `fd`, also on failure. 0 or -ENOMEM. */
-int kmes_inflate_new(struct kmes_inflate **out, int fd);
-void kmes_inflate_free(struct kmes_inflate *in);
+int kmesp_inflate_new(struct kmes_inflate **out, int fd);
+void kmesp_inflate_free(struct kmes_inflate *in);
 
 /*
  * Reads up to `size` bytes: how many, 0 at the end of the file so far, -EAGAIN when a pipe
@@ -19,44 +19,44 @@ void kmes_inflate_free(struct kmes_inflate *in);
  * -EBADMSG for damaged compression behind all bytes that could be unpacked, or what read(2)
  * said.
  */
-int64_t kmes_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size);
+int64_t kmesp_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size);
 
 /*
  * Sleeps until there may be more to read, at most `timeout_ms`, or until `watch_fd` (-1:
  * none) has an error or hangs up, which is when it returns true.
  */
-bool kmes_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd);
+bool kmesp_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd);
 
 /* A file that can grow, unlike a pipe, whose end is its end. */
-bool kmes_inflate_can_grow(const struct kmes_inflate *in);
+bool kmesp_inflate_can_grow(const struct kmes_inflate *in);
 
 /* The file is shorter by now than what was read of it. */
-bool kmes_inflate_has_shrunk(const struct kmes_inflate *in);
+bool kmesp_inflate_has_shrunk(const struct kmes_inflate *in);
 
 /*
  * After -EBADMSG, or behind junk: finds the next sound member whose first bytes satisfy
  * `is_start` and goes on there: 1; 0: there is none, or the input is a pipe, or grows;
  * -EINTR: look around and call again; -ENOMEM.
  */
-int kmes_inflate_resume(struct kmes_inflate *in,
-			bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
-			void *arg);
+int kmesp_inflate_resume(struct kmes_inflate *in,
+			 bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
+			 void *arg);
 
 /*
  * The bytes handed out last whose member has not come to its end, where its checksum is:
  * damage may have changed them. All before them are sound.
  */
-uint64_t kmes_inflate_unchecked(const struct kmes_inflate *in);
+uint64_t kmesp_inflate_unchecked(const struct kmes_inflate *in);
 
-bool kmes_inflate_is_packed(const struct kmes_inflate *in);
+bool kmesp_inflate_is_packed(const struct kmes_inflate *in);
 
 /* Something else than a member stands behind one. */
-bool kmes_inflate_is_junk(const struct kmes_inflate *in);
+bool kmesp_inflate_is_junk(const struct kmes_inflate *in);
 
 /* At the end: inside a gzip member, so that something is missing. */
-int kmes_inflate_is_cut(const struct kmes_inflate *in);
+int kmesp_inflate_is_cut(const struct kmes_inflate *in);
 
 /* What stood behind the last member and was passed over; "" if nothing did. */
-const char *kmes_inflate_warning(const struct kmes_inflate *in);
+const char *kmesp_inflate_warning(const struct kmes_inflate *in);
 
 #endif

@@ -139,7 +139,7 @@ static int look_on(struct kmes_member_search *search, struct trial *t)
 	return -EINTR;
 }
 
-int kmes_member_find(struct kmes_member_search *search)
+int kmesp_member_find(struct kmes_member_search *search)
 {
 	struct trial *t = calloc(1, sizeof(*t));
 	int r;

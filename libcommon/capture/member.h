@@ -29,6 +29,6 @@ struct kmes_member_search {
  * begins as it should: 1; 0: there is none; -EINTR: none yet, the caller may look around
  * and go on; -ENOMEM.
  */
-int kmes_member_find(struct kmes_member_search *search);
+int kmesp_member_find(struct kmes_member_search *search);
 
 #endif

@@ -59,8 +59,8 @@ static int judge_error(const struct kmes_store *store, int error)
 	return error == ECONNRESET ? -EPIPE : -error;
 }
 
-void kmes_store_init(struct kmes_store *store, int fd,
-		     const struct kmes_capture_options *options)
+void kmesp_store_init(struct kmes_store *store, int fd,
+		      const struct kmes_capture_options *options)
 {
 	struct stat st;
 
@@ -81,8 +81,8 @@ static void send_on(struct kmes_store *store, size_t len)
 	sync_file_range(store->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-int kmes_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
-		     size_t *done)
+int kmesp_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
+		      size_t *done)
 {
 	*done = 0;
 	while (*done < len) {
@@ -103,7 +103,7 @@ int kmes_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
 }
 
 /* A pipe cannot be synced, and need not be. */
-int kmes_store_close(struct kmes_store *store, bool *is_lost)
+int kmesp_store_close(struct kmes_store *store, bool *is_lost)
 {
 	int r = 0;
 

@@ -19,17 +19,17 @@ struct kmes_store {
 };
 
 /* `fd` and `options` are the caller's as long as the store is used. */
-void kmes_store_init(struct kmes_store *store, int fd,
-		     const struct kmes_capture_options *options);
+void kmesp_store_init(struct kmes_store *store, int fd,
+		      const struct kmes_capture_options *options);
 
 /*
  * Writes all of it: 0 or -errno, `*done` bytes having gone out. Waits for the disk, or for
  * a pipe's reader until the options say that we are to stop. For one thread at a time.
  */
-int kmes_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
-		     size_t *done);
+int kmesp_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
+		      size_t *done);
 
 /* Syncs and closes. 0 or -errno; `*is_lost`: nobody knows what the disk has. */
-int kmes_store_close(struct kmes_store *store, bool *is_lost);
+int kmesp_store_close(struct kmes_store *store, bool *is_lost);
 
 #endif

@@ -40,7 +40,7 @@ struct poptOption cli_cpu_table[] = { { "cpu", 'c', POPT_ARG_STRING, NULL, OPTIO
 					"CPUS" },
 				      POPT_TABLEEND };
 
-int cli_worse(int a, int b)
+int cli_status_max(int a, int b)
 {
 	static const int order[] = { CLI_USAGE, CLI_FAILED, CLI_LOSS };
 	size_t i;

@@ -39,7 +39,7 @@
 
 #define CLI_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
-/* Exit status; cli_worse() knows which goes before which. */
+/* Exit status; cli_status_max() knows which goes before which. */
 enum cli_status {
 	CLI_DONE = 0,
 	CLI_FAILED = 1, /* at run time, a message said why */
@@ -48,7 +48,7 @@ enum cli_status {
 };
 
 /* The status that goes before the other: 2, 1, 3, 0. */
-int cli_worse(int a, int b);
+int cli_status_max(int a, int b);
 
 /* ---- options ---- */
 

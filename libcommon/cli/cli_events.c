@@ -41,7 +41,7 @@ static bool auto_color(void)
 void cli_events_init(struct cli_events *events)
 {
 	memset(events, 0, sizeof(*events));
-	events->filter = kmes_filter_new();
+	events->filter = kmesp_filter_new();
 	if (!events->filter)
 		cli_no_memory();
 	events->color = auto_color();
@@ -49,7 +49,7 @@ void cli_events_init(struct cli_events *events)
 
 void cli_events_fini(struct cli_events *events)
 {
-	kmes_filter_free(events->filter);
+	kmesp_filter_free(events->filter);
 }
 
 static void set_color(struct cli_events *events, const char *text)
@@ -66,7 +66,7 @@ static void set_color(struct cli_events *events, const char *text)
 
 static void set_time(struct cli_events *events, const char *text)
 {
-	int style = kmes_time_style_find(text);
+	int style = kmesp_time_style_find(text);
 
 	if (style < 0)
 		cli_usage_error("--time: unknown style", text);
@@ -94,22 +94,22 @@ bool cli_events_take(struct cli_events *events, int option, const char *text)
 
 	switch (option) {
 	case 't':
-		check(kmes_filter_add_type(events->filter, text, &err), &err);
+		check(kmesp_filter_add_type(events->filter, text, &err), &err);
 		return true;
 	case 'o':
-		check(kmes_filter_add_origin(events->filter, text, &err), &err);
+		check(kmesp_filter_add_origin(events->filter, text, &err), &err);
 		return true;
 	case 'm':
-		check(kmes_filter_add_match(events->filter, text, &err), &err);
+		check(kmesp_filter_add_match(events->filter, text, &err), &err);
 		return true;
 	case 'p':
-		set_format(events, &kmes_format_pretty);
+		set_format(events, &kmesp_format_pretty);
 		return true;
 	case 'j':
-		set_format(events, &kmes_format_json);
+		set_format(events, &kmesp_format_json);
 		return true;
 	case 'x':
-		set_format(events, &kmes_format_hex);
+		set_format(events, &kmesp_format_hex);
 		return true;
 	case 'T':
 		set_time(events, text);
@@ -124,7 +124,7 @@ bool cli_events_take(struct cli_events *events, int option, const char *text)
 void cli_events_set_print(const struct cli_events *events,
 			  struct cli_print_options *print)
 {
-	print->format = events->format ? events->format : &kmes_format_text;
+	print->format = events->format ? events->format : &kmesp_format_text;
 	print->time = events->time;
 	print->color = events->color;
 }

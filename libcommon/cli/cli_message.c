@@ -30,7 +30,7 @@ static int escape_one(char out[16], const uint8_t *s, size_t left, int *taken)
 	*taken = n < 0 ? 1 : n;
 	if (n < 0 || cp < 0x20 || cp == 0x7f)
 		return snprintf(out, 16, "\\x%02x", s[0]);
-	if (kmes_is_hidden(cp))
+	if (kmesp_is_hidden(cp))
 		return snprintf(out, 16, cp > 0xffff ? "\\U%08x" : "\\u%04x", cp);
 	memcpy(out, s, (size_t)n);
 	return n;

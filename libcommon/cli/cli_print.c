@@ -70,7 +70,7 @@ void cli_print_open(struct cli_printer *p, const struct cli_print_options *optio
 		read_boot_id(p);
 		format.boot_id = p->boot_id;
 	}
-	kmes_formatter_init(&p->formatter, options->format, &format);
+	kmesp_formatter_init(&p->formatter, options->format, &format);
 	p->line_buffered = options->line_buffered;
 	cli_out_stdout(&p->out);
 	p->buf.data = p->out.buf;
@@ -80,23 +80,23 @@ void cli_print_open(struct cli_printer *p, const struct cli_print_options *optio
 
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event)
 {
-	kmes_formatter_event(&p->formatter, &p->buf, event);
+	kmesp_formatter_event(&p->formatter, &p->buf, event);
 	if (p->line_buffered)
 		send(p);
 }
 
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss)
 {
-	kmes_formatter_loss(&p->formatter, &p->buf, loss);
+	kmesp_formatter_loss(&p->formatter, &p->buf, loss);
 	if (p->line_buffered)
 		send(p);
 }
 
 void cli_print_line(struct cli_printer *p, const char *line, size_t len)
 {
-	char *to = kmes_out_room(&p->buf, kmes_out_begin(&p->buf), len);
+	char *to = kmesp_out_room(&p->buf, kmesp_out_begin(&p->buf), len);
 
-	kmes_out_end(&p->buf, put_bytes(to, line, len));
+	kmesp_out_end(&p->buf, kmesp_put_bytes(to, line, len));
 	if (p->line_buffered)
 		send(p);
 }

@@ -276,8 +276,8 @@ static const char *parse(struct kmes_when *when, const char *text, uint64_t now_
 	return parse_age(when, text, now_ns);
 }
 
-int kmes_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns, bool local,
-		    const char **why)
+int kmesp_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns,
+		     bool local, const char **why)
 {
 	memset(when, 0, sizeof(*when));
 	*why = parse(when, text, now_ns, local);
@@ -302,7 +302,7 @@ static uint64_t clock_near(const struct kmes_when *when, uint64_t base_ns, int d
 	return (uint64_t)seconds * SECOND_NS + when->ns % SECOND_NS;
 }
 
-uint64_t kmes_when_before(const struct kmes_when *when, uint64_t now_ns)
+uint64_t kmesp_when_before(const struct kmes_when *when, uint64_t now_ns)
 {
 	uint64_t ns = 0;
 	int days;
@@ -317,7 +317,7 @@ uint64_t kmes_when_before(const struct kmes_when *when, uint64_t now_ns)
 	return ns;
 }
 
-uint64_t kmes_when_after(const struct kmes_when *when, uint64_t start_ns)
+uint64_t kmesp_when_after(const struct kmes_when *when, uint64_t start_ns)
 {
 	uint64_t ns = 0;
 	int days;

@@ -34,13 +34,13 @@ struct kmes_when {
  * Parses `text`; ages count back from `now_ns` (since the epoch); what names no zone is in
  * local time if `local` says so. -EINVAL: `*why` tells in a few words why it is no time.
  */
-int kmes_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns, bool local,
-		    const char **why);
+int kmesp_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns,
+		     bool local, const char **why);
 
 /* The latest such point not after `now_ns`, in ns since the epoch. */
-uint64_t kmes_when_before(const struct kmes_when *when, uint64_t now_ns);
+uint64_t kmesp_when_before(const struct kmes_when *when, uint64_t now_ns);
 
 /* The first such point at or after `start_ns`. */
-uint64_t kmes_when_after(const struct kmes_when *when, uint64_t start_ns);
+uint64_t kmesp_when_after(const struct kmes_when *when, uint64_t start_ns);
 
 #endif

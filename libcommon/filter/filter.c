@@ -35,7 +35,7 @@ static const struct {
 	{ "trace", KMES_ORIGIN_TRACE },		{ "host", KMES_ORIGIN_HOST },
 };
 
-struct kmes_filter *kmes_filter_new(void)
+struct kmes_filter *kmesp_filter_new(void)
 {
 	struct kmes_filter *filter = calloc(1, sizeof(*filter));
 
@@ -49,11 +49,11 @@ static void free_globs(struct globs *globs)
 	size_t i;
 
 	for (i = 0; i < globs->count; i++)
-		kmes_glob_free(globs->list[i]);
+		kmesp_glob_free(globs->list[i]);
 	free(globs->list);
 }
 
-void kmes_filter_free(struct kmes_filter *filter)
+void kmesp_filter_free(struct kmes_filter *filter)
 {
 	size_t i;
 
@@ -62,7 +62,7 @@ void kmes_filter_free(struct kmes_filter *filter)
 	free_globs(&filter->wanted);
 	free_globs(&filter->unwanted);
 	for (i = 0; i < filter->match_count; i++)
-		kmes_match_free(filter->matches[i]);
+		kmesp_match_free(filter->matches[i]);
 	free(filter->matches);
 	free(filter);
 }
@@ -78,8 +78,8 @@ static void *grow(void *list, size_t count)
 	return realloc(list, (count + 1) * sizeof(void *));
 }
 
-int kmes_filter_add_type(struct kmes_filter *filter, const char *text,
-			 struct kmes_error *err)
+int kmesp_filter_add_type(struct kmes_filter *filter, const char *text,
+			  struct kmes_error *err)
 {
 	bool excludes = *text == '!' || *text == '^';
 	struct globs *globs = excludes ? &filter->unwanted : &filter->wanted;
@@ -93,7 +93,7 @@ int kmes_filter_add_type(struct kmes_filter *filter, const char *text,
 	globs->list = list;
 	if (!*pattern)
 		return kmes_error_set(err, -EINVAL, "no type is empty: '%s'", text);
-	rc = kmes_glob_new(&list[globs->count], pattern, strlen(pattern), &why);
+	rc = kmesp_glob_new(&list[globs->count], pattern, strlen(pattern), &why);
 	if (rc == -EINVAL)
 		return kmes_error_set(err, rc, "%s in the type: '%s'", why, text);
 	if (rc)
@@ -144,8 +144,8 @@ static int origin_from_text(const char *text)
 	return origin_from_number(text + (*text == 'c' || *text == 'C'));
 }
 
-int kmes_filter_add_origin(struct kmes_filter *filter, const char *text,
-			   struct kmes_error *err)
+int kmesp_filter_add_origin(struct kmes_filter *filter, const char *text,
+			    struct kmes_error *err)
 {
 	int origin = origin_from_text(text);
 
@@ -157,8 +157,8 @@ int kmes_filter_add_origin(struct kmes_filter *filter, const char *text,
 	return 0;
 }
 
-int kmes_filter_add_match(struct kmes_filter *filter, const char *text,
-			  struct kmes_error *err)
+int kmesp_filter_add_match(struct kmes_filter *filter, const char *text,
+			   struct kmes_error *err)
 {
 	struct kmes_match **list = grow(filter->matches, filter->match_count);
 	int rc;
@@ -166,7 +166,7 @@ int kmes_filter_add_match(struct kmes_filter *filter, const char *text,
 	if (!list)
 		return no_memory(err);
 	filter->matches = list;
-	rc = kmes_match_new(&list[filter->match_count], text, err);
+	rc = kmesp_match_new(&list[filter->match_count], text, err);
 	if (rc)
 		return rc;
 	filter->match_count++;
@@ -174,21 +174,21 @@ int kmes_filter_add_match(struct kmes_filter *filter, const char *text,
 	return 0;
 }
 
-void kmes_filter_set_cpus(struct kmes_filter *filter, const struct kmes_cpus *cpus)
+void kmesp_filter_set_cpus(struct kmes_filter *filter, const struct kmes_cpus *cpus)
 {
 	filter->cpus = cpus;
 	filter->is_set = true;
 }
 
-void kmes_filter_set_times(struct kmes_filter *filter, uint64_t since_ns,
-			   uint64_t until_ns)
+void kmesp_filter_set_times(struct kmes_filter *filter, uint64_t since_ns,
+			    uint64_t until_ns)
 {
 	filter->since_ns = since_ns;
 	filter->until_ns = until_ns;
 	filter->is_set = true;
 }
 
-bool kmes_filter_is_set(const struct kmes_filter *filter)
+bool kmesp_filter_is_set(const struct kmes_filter *filter)
 {
 	return filter->is_set;
 }
@@ -198,7 +198,7 @@ static bool any_matches(const struct globs *globs, const struct kmes_event *even
 	size_t i;
 
 	for (i = 0; i < globs->count; i++)
-		if (kmes_glob_matches(globs->list[i], event->type, event->type_len))
+		if (kmesp_glob_matches(globs->list[i], event->type, event->type_len))
 			return true;
 	return false;
 }
@@ -217,7 +217,7 @@ static bool head_passes(const struct kmes_filter *filter, const struct kmes_even
 	return !filter->wanted.count || any_matches(&filter->wanted, event);
 }
 
-bool kmes_filter_passes(struct kmes_filter *filter, const struct kmes_event *event)
+bool kmesp_filter_passes(struct kmes_filter *filter, const struct kmes_event *event)
 {
 	size_t i;
 
@@ -226,8 +226,8 @@ bool kmes_filter_passes(struct kmes_filter *filter, const struct kmes_event *eve
 	if (!head_passes(filter, event))
 		return false;
 	for (i = 0; i < filter->match_count; i++)
-		if (!kmes_match_passes(filter->matches[i], event->payload,
-				       event->payload_len))
+		if (!kmesp_match_passes(filter->matches[i], event->payload,
+					event->payload_len))
 			return false;
 	return true;
 }

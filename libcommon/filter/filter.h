@@ -13,8 +13,8 @@
 struct kmes_filter;
 
 /* A filter that lets everything pass; NULL when there is no memory. */
-struct kmes_filter *kmes_filter_new(void);
-void kmes_filter_free(struct kmes_filter *filter);
+struct kmes_filter *kmesp_filter_new(void);
+void kmesp_filter_free(struct kmes_filter *filter);
 
 /*
  * One more condition. -EINVAL: the sentence in `err` says what is wrong and quotes the
@@ -24,23 +24,23 @@ void kmes_filter_free(struct kmes_filter *filter);
  * An origin is a word in any case or its number, `77` or `c77`. A match is as in match.h;
  * all matches must hold.
  */
-int kmes_filter_add_type(struct kmes_filter *filter, const char *text,
-			 struct kmes_error *err);
-int kmes_filter_add_origin(struct kmes_filter *filter, const char *text,
-			   struct kmes_error *err);
-int kmes_filter_add_match(struct kmes_filter *filter, const char *text,
+int kmesp_filter_add_type(struct kmes_filter *filter, const char *text,
 			  struct kmes_error *err);
+int kmesp_filter_add_origin(struct kmes_filter *filter, const char *text,
+			    struct kmes_error *err);
+int kmesp_filter_add_match(struct kmes_filter *filter, const char *text,
+			   struct kmes_error *err);
 
 /* Only these CPUs; the set stays the caller's and must outlive the filter. */
-void kmes_filter_set_cpus(struct kmes_filter *filter, const struct kmes_cpus *cpus);
+void kmesp_filter_set_cpus(struct kmes_filter *filter, const struct kmes_cpus *cpus);
 
 /* Only events stamped from `since_ns` to `until_ns`, both included. */
-void kmes_filter_set_times(struct kmes_filter *filter, uint64_t since_ns,
-			   uint64_t until_ns);
+void kmesp_filter_set_times(struct kmes_filter *filter, uint64_t since_ns,
+			    uint64_t until_ns);
 
 /* Whether any condition was set, so that an event may be hidden. */
-bool kmes_filter_is_set(const struct kmes_filter *filter);
+bool kmesp_filter_is_set(const struct kmes_filter *filter);
 
-bool kmes_filter_passes(struct kmes_filter *filter, const struct kmes_event *event);
+bool kmesp_filter_passes(struct kmes_filter *filter, const struct kmes_event *event);
 
 #endif

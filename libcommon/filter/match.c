@@ -107,17 +107,17 @@ static const char *parse_operand(struct kmes_match *match, const char *text, int
 		return NULL;
 	case OP_EQUAL:
 	case OP_UNEQUAL:
-		*rc = kmes_glob_new(&match->glob, text, strlen(text), &why);
+		*rc = kmesp_glob_new(&match->glob, text, strlen(text), &why);
 		return why;
 	default:
-		*rc = kmes_numeral_parse(&match->numeral, text);
+		*rc = kmesp_number_parse(&match->number, text);
 		if (*rc == -EINVAL)
 			return "not compared with a number";
 		return *rc == -ERANGE ? "compared with too big a number" : NULL;
 	}
 }
 
-int kmes_match_new(struct kmes_match **out, const char *expr, struct kmes_error *err)
+int kmesp_match_new(struct kmes_match **out, const char *expr, struct kmes_error *err)
 {
 	struct kmes_match *match = calloc(1, sizeof(*match));
 	const char *rest, *why;
@@ -126,15 +126,15 @@ int kmes_match_new(struct kmes_match **out, const char *expr, struct kmes_error 
 	*out = NULL;
 	if (match)
 		match->keys = malloc(strlen(expr) + 1);
-	if (!match || !match->keys || kmes_outbuf_init(&match->text)) {
-		kmes_match_free(match);
+	if (!match || !match->keys || kmesp_outbuf_init(&match->text)) {
+		kmesp_match_free(match);
 		return kmes_error_set(err, -ENOMEM, "out of memory");
 	}
 	why = parse_path(match, expr, &rest);
 	if (!why)
 		why = parse_operand(match, rest, &rc);
 	if (why || rc) {
-		kmes_match_free(match);
+		kmesp_match_free(match);
 		if (!why)
 			return kmes_error_set(err, rc, "out of memory");
 		return kmes_error_set(err, -EINVAL, "%s in the condition: '%s'", why,
@@ -144,12 +144,12 @@ int kmes_match_new(struct kmes_match **out, const char *expr, struct kmes_error 
 	return 0;
 }
 
-void kmes_match_free(struct kmes_match *match)
+void kmesp_match_free(struct kmes_match *match)
 {
 	if (!match)
 		return;
-	kmes_outbuf_fini(&match->text);
-	kmes_glob_free(match->glob);
+	kmesp_outbuf_fini(&match->text);
+	kmesp_glob_free(match->glob);
 	free(match->keys);
 	free(match);
 }

@@ -17,10 +17,10 @@
 
 struct kmes_match;
 
-int kmes_match_new(struct kmes_match **out, const char *expr, struct kmes_error *err);
-void kmes_match_free(struct kmes_match *match);
+int kmesp_match_new(struct kmes_match **out, const char *expr, struct kmes_error *err);
+void kmesp_match_free(struct kmes_match *match);
 
 /* Does the payload fulfil it? One that is malformed is looked at up to the fault. */
-bool kmes_match_passes(struct kmes_match *match, const uint8_t *payload, uint32_t len);
+bool kmesp_match_passes(struct kmes_match *match, const uint8_t *payload, uint32_t len);
 
 #endif

@@ -30,7 +30,7 @@ struct step {
 struct kmes_match {
 	enum match_op op;
 	struct kmes_glob *glob;
-	struct kmes_numeral numeral;
+	struct kmes_number number;
 	struct kmes_outbuf text; /* of the value at hand */
 	uint32_t count;		 /* of steps, at least 1 */
 	char *keys;		 /* what the steps' keys point into */

@@ -21,10 +21,10 @@ struct value {
 static bool decimal_matches(const struct kmes_glob *glob, const struct kmes_mp_token *tok)
 {
 	char text[24];
-	char *end = tok->type == KMES_MP_INT ? put_i64(text, tok->value.i)
-					     : put_u64(text, tok->value.u);
+	char *end = tok->type == KMES_MP_INT ? kmesp_put_i64(text, tok->value.i)
+					     : kmesp_put_u64(text, tok->value.u);
 
-	return kmes_glob_matches(glob, text, (size_t)(end - text));
+	return kmesp_glob_matches(glob, text, (size_t)(end - text));
 }
 
 /* Against the text that kmes-dump prints for the value. */
@@ -34,15 +34,15 @@ static bool printed_matches(struct kmes_match *match, const struct value *value)
 	struct kmes_walk walk;
 	char *p;
 
-	if (kmes_payload_check(value->start, (uint32_t)(value->end - value->start)))
+	if (kmesp_payload_check(value->start, (uint32_t)(value->end - value->start)))
 		return false;
 	out->len = 0;
 	out->error = 0;
-	kmes_walk_init(&walk, value->start, value->end);
+	kmesp_walk_init(&walk, value->start, value->end);
 	walk.hint = value->hint;
-	p = put_value(out, kmes_out_begin(out), &walk, false);
-	kmes_out_end(out, p);
-	return !out->error && kmes_glob_matches(match->glob, out->data, out->len);
+	p = kmesp_put_value(out, kmesp_out_begin(out), &walk, false);
+	kmesp_out_end(out, p);
+	return !out->error && kmesp_glob_matches(match->glob, out->data, out->len);
 }
 
 static bool text_matches(struct kmes_match *match, const struct value *value)
@@ -51,7 +51,7 @@ static bool text_matches(struct kmes_match *match, const struct value *value)
 
 	switch (tok->type) {
 	case KMES_MP_STR:
-		return kmes_glob_matches(match->glob, tok->data, tok->len);
+		return kmesp_glob_matches(match->glob, tok->data, tok->len);
 	case KMES_MP_INT:
 		return decimal_matches(match->glob, tok);
 	case KMES_MP_UINT:
@@ -65,13 +65,13 @@ static bool text_matches(struct kmes_match *match, const struct value *value)
 
 static bool number_passes(const struct kmes_match *match, const struct kmes_mp_token *tok)
 {
-	struct kmes_numeral numeral;
+	struct kmes_number number;
 	int order;
 
-	if (!kmes_numeral_from_token(&numeral, tok))
+	if (!kmesp_number_from_token(&number, tok))
 		return false;
-	order = kmes_numeral_compare(&numeral, &match->numeral);
-	if (order == KMES_NUMERAL_UNORDERED)
+	order = kmesp_number_compare(&number, &match->number);
+	if (order == KMES_NUMBER_UNORDERED)
 		return false;
 	switch (match->op) {
 	case OP_LESS:
@@ -140,16 +140,17 @@ static bool is_key(const struct step *step, const struct kmes_mp_token *key)
 	case KMES_MP_STR:
 		return key->len == step->len && !memcmp(key->data, step->key, step->len);
 	case KMES_MP_UINT:
-		end = put_u64(text, key->value.u);
+		end = kmesp_put_u64(text, key->value.u);
 		break;
 	case KMES_MP_INT:
-		end = put_i64(text, key->value.i);
+		end = kmesp_put_i64(text, key->value.i);
 		break;
 	case KMES_MP_NIL:
-		end = put_lit(text, "nil");
+		end = kmesp_put_lit(text, "nil");
 		break;
 	case KMES_MP_BOOL:
-		end = key->value.u ? put_lit(text, "true") : put_lit(text, "false");
+		end = key->value.u ? kmesp_put_lit(text, "true")
+				   : kmesp_put_lit(text, "false");
 		break;
 	default:
 		return false;
@@ -178,7 +179,7 @@ static bool next_element(struct level *level, const struct step *step,
 		return false;
 	*taken = is_key(step, &key);
 	if (*taken && key.type == KMES_MP_STR)
-		*hint = kmes_hint_of_key(key.data, key.len);
+		*hint = kmesp_hint_of_key(key.data, key.len);
 	return skip_inside(pos, end, &key);
 }
 
@@ -192,7 +193,7 @@ static void open_level(struct level *level, const struct value *value)
 		level->hint = KMES_HINT_SID;
 }
 
-bool kmes_match_passes(struct kmes_match *match, const uint8_t *payload, uint32_t len)
+bool kmesp_match_passes(struct kmes_match *match, const uint8_t *payload, uint32_t len)
 {
 	struct level levels[KMES_MP_DEPTH_MAX];
 	const uint8_t *pos = payload, *end = payload + len;

@@ -46,7 +46,7 @@ static const char *scan(const char *text, bool *integer)
 }
 
 /* Reads digits, with a minus or without; -ERANGE when no integer kind holds them. */
-static int parse_integer(struct kmes_numeral *number, const char *text)
+static int parse_integer(struct kmes_number *number, const char *text)
 {
 	bool negative = *text == '-';
 	uint64_t limit = negative ? 1ull << 63 : UINT64_MAX;
@@ -61,29 +61,29 @@ static int parse_integer(struct kmes_numeral *number, const char *text)
 		v = 10 * v + digit;
 	}
 	if (negative && v) {
-		number->kind = KMES_NUMERAL_NEGATIVE;
+		number->kind = KMES_NUMBER_NEGATIVE;
 		number->i = (int64_t)-v;
 	} else {
-		number->kind = KMES_NUMERAL_UNSIGNED;
+		number->kind = KMES_NUMBER_UNSIGNED;
 		number->u = v;
 	}
 	return 0;
 }
 
 /* The program's locale may write its fractions with a comma. */
-static int parse_real(struct kmes_numeral *number, const char *text)
+static int parse_real(struct kmes_number *number, const char *text)
 {
 	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 
 	if (!c_locale)
 		return -ENOMEM;
-	number->kind = KMES_NUMERAL_REAL;
+	number->kind = KMES_NUMBER_REAL;
 	number->d = strtod_l(text, NULL, c_locale);
 	freelocale(c_locale);
 	return isinf(number->d) ? -ERANGE : 0;
 }
 
-int kmes_numeral_parse(struct kmes_numeral *number, const char *text)
+int kmesp_number_parse(struct kmes_number *number, const char *text)
 {
 	bool integer;
 	const char *end = scan(text, &integer);
@@ -95,28 +95,28 @@ int kmes_numeral_parse(struct kmes_numeral *number, const char *text)
 	return parse_real(number, text);
 }
 
-bool kmes_numeral_from_token(struct kmes_numeral *number, const struct kmes_mp_token *tok)
+bool kmesp_number_from_token(struct kmes_number *number, const struct kmes_mp_token *tok)
 {
 	float single;
 	uint32_t bits;
 
 	switch (tok->type) {
 	case KMES_MP_UINT:
-		number->kind = KMES_NUMERAL_UNSIGNED;
+		number->kind = KMES_NUMBER_UNSIGNED;
 		number->u = tok->value.u;
 		return true;
 	case KMES_MP_INT:
-		number->kind = KMES_NUMERAL_NEGATIVE;
+		number->kind = KMES_NUMBER_NEGATIVE;
 		number->i = tok->value.i;
 		return true;
 	case KMES_MP_FLOAT32:
 		bits = (uint32_t)tok->value.u;
 		memcpy(&single, &bits, sizeof(single));
-		number->kind = KMES_NUMERAL_REAL;
+		number->kind = KMES_NUMBER_REAL;
 		number->d = (double)single;
 		return true;
 	case KMES_MP_FLOAT64:
-		number->kind = KMES_NUMERAL_REAL;
+		number->kind = KMES_NUMBER_REAL;
 		memcpy(&number->d, &tok->value.u, sizeof(number->d));
 		return true;
 	default:
@@ -132,7 +132,7 @@ static int compare_unsigned(uint64_t a, uint64_t b)
 static int compare_reals(double a, double b)
 {
 	if (isnan(a) || isnan(b))
-		return KMES_NUMERAL_UNORDERED;
+		return KMES_NUMBER_UNORDERED;
 	return (a > b) - (a < b);
 }
 
@@ -142,7 +142,7 @@ static int compare_unsigned_real(uint64_t u, double d)
 	uint64_t whole;
 
 	if (isnan(d))
-		return KMES_NUMERAL_UNORDERED;
+		return KMES_NUMBER_UNORDERED;
 	if (d < 0)
 		return 1;
 	if (d >= TWO_TO_64)
@@ -158,7 +158,7 @@ static int compare_negative_real(int64_t i, double d)
 	int64_t whole;
 
 	if (isnan(d))
-		return KMES_NUMERAL_UNORDERED;
+		return KMES_NUMBER_UNORDERED;
 	if (d >= 0)
 		return -1;
 	if (d < -TWO_TO_63)
@@ -169,28 +169,28 @@ static int compare_negative_real(int64_t i, double d)
 	return d < (double)whole ? 1 : 0;
 }
 
-static int compare_with_real(const struct kmes_numeral *a, double d)
+static int compare_with_real(const struct kmes_number *a, double d)
 {
-	if (a->kind == KMES_NUMERAL_REAL)
+	if (a->kind == KMES_NUMBER_REAL)
 		return compare_reals(a->d, d);
-	if (a->kind == KMES_NUMERAL_UNSIGNED)
+	if (a->kind == KMES_NUMBER_UNSIGNED)
 		return compare_unsigned_real(a->u, d);
 	return compare_negative_real(a->i, d);
 }
 
-int kmes_numeral_compare(const struct kmes_numeral *a, const struct kmes_numeral *b)
+int kmesp_number_compare(const struct kmes_number *a, const struct kmes_number *b)
 {
 	int order;
 
-	if (b->kind == KMES_NUMERAL_REAL)
+	if (b->kind == KMES_NUMBER_REAL)
 		return compare_with_real(a, b->d);
-	if (a->kind == KMES_NUMERAL_REAL) {
+	if (a->kind == KMES_NUMBER_REAL) {
 		order = compare_with_real(b, a->d);
-		return order == KMES_NUMERAL_UNORDERED ? order : -order;
+		return order == KMES_NUMBER_UNORDERED ? order : -order;
 	}
 	if (a->kind != b->kind)
-		return a->kind == KMES_NUMERAL_NEGATIVE ? -1 : 1;
-	if (a->kind == KMES_NUMERAL_UNSIGNED)
+		return a->kind == KMES_NUMBER_NEGATIVE ? -1 : 1;
+	if (a->kind == KMES_NUMBER_UNSIGNED)
 		return compare_unsigned(a->u, b->u);
 	return (a->i > b->i) - (a->i < b->i);
 }

@@ -9,14 +9,14 @@
 
 #include "kmes_msgpack.h"
 
-enum kmes_numeral_kind {
-	KMES_NUMERAL_UNSIGNED,
-	KMES_NUMERAL_NEGATIVE,
-	KMES_NUMERAL_REAL,
+enum kmes_number_kind {
+	KMES_NUMBER_UNSIGNED,
+	KMES_NUMBER_NEGATIVE,
+	KMES_NUMBER_REAL,
 };
 
-struct kmes_numeral {
-	enum kmes_numeral_kind kind;
+struct kmes_number {
+	enum kmes_number_kind kind;
 	union {
 		uint64_t u;
 		int64_t i; /* below 0 */
@@ -24,20 +24,19 @@ struct kmes_numeral {
 	};
 };
 
-/* What kmes_numeral_compare says when one of them is no number at all (NaN). */
-#define KMES_NUMERAL_UNORDERED 2
+/* What kmesp_number_compare says when one of them is no number at all (NaN). */
+#define KMES_NUMBER_UNORDERED 2
 
 /*
  * Reads `[-]DIGITS[.DIGITS][e[+|-]DIGITS]`: an integer where it is written as one and
  * fits, else the nearest double. -EINVAL; -ERANGE when that is infinite.
  */
-int kmes_numeral_parse(struct kmes_numeral *number, const char *text);
+int kmesp_number_parse(struct kmes_number *number, const char *text);
 
 /* The number in a MessagePack value; false if it holds none. */
-bool kmes_numeral_from_token(struct kmes_numeral *number,
-			     const struct kmes_mp_token *tok);
+bool kmesp_number_from_token(struct kmes_number *number, const struct kmes_mp_token *tok);
 
-/* -1, 0 or 1 as `a` is below, equal to or above `b`, or KMES_NUMERAL_UNORDERED. */
-int kmes_numeral_compare(const struct kmes_numeral *a, const struct kmes_numeral *b);
+/* -1, 0 or 1 as `a` is below, equal to or above `b`, or KMES_NUMBER_UNORDERED. */
+int kmesp_number_compare(const struct kmes_number *a, const struct kmes_number *b);
 
 #endif

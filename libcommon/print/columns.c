@@ -168,7 +168,7 @@ static bool is_in(uint32_t cp, const struct range *ranges, size_t count)
 
 #define IS_IN(cp, ranges) is_in((cp), (ranges), sizeof(ranges) / sizeof((ranges)[0]))
 
-unsigned int kmes_code_point_columns(uint32_t cp)
+unsigned int kmesp_code_point_columns(uint32_t cp)
 {
 	if (cp < zero_columns[0].first)
 		return 1;
@@ -212,7 +212,7 @@ static uint32_t code_point_size(const uint8_t *s, uint32_t len, unsigned int *co
 
 	if (size < 0)
 		return -size;
-	*columns = kmes_code_point_columns(cp);
+	*columns = kmesp_code_point_columns(cp);
 	return size;
 }
 
@@ -234,7 +234,7 @@ static uint32_t unit_size(const uint8_t *s, uint32_t len, unsigned int *columns)
 static char *cut_line(struct kmes_cutter *cutter, char *p)
 {
 	cutter->is_cut = true;
-	return cutter->is_colored ? put_lit(p, KMES_SGR_RESET) : p;
+	return cutter->is_colored ? kmesp_put_lit(p, KMES_SGR_RESET) : p;
 }
 
 /* Pass on one unit, or leave it out. */
@@ -245,7 +245,7 @@ static char *cut_unit(struct kmes_cutter *cutter, char *p, const uint8_t *s,
 		cutter->column = 0;
 		cutter->is_cut = false;
 		cutter->is_colored = false;
-		return put_char(p, '\n');
+		return kmesp_put_char(p, '\n');
 	}
 	if (cutter->is_cut)
 		return p;
@@ -254,36 +254,36 @@ static char *cut_unit(struct kmes_cutter *cutter, char *p, const uint8_t *s,
 	if (*s == '\33')
 		cutter->is_colored = !is_reset(s, size);
 	cutter->column += columns;
-	return put_bytes(p, s, size);
+	return kmesp_put_bytes(p, s, size);
 }
 
-void kmes_cutter_flush(struct kmes_cutter *cutter)
+void kmesp_cutter_flush(struct kmes_cutter *cutter)
 {
 	const uint8_t *s = (const uint8_t *)cutter->room;
 	uint32_t len = cutter->out.len;
-	char *p = kmes_out_begin(cutter->target);
+	char *p = kmesp_out_begin(cutter->target);
 
 	while (len) {
 		unsigned int columns;
 		uint32_t size = unit_size(s, len, &columns);
 
-		p = kmes_out_room(cutter->target, p, KMES_TEXT_SLACK);
+		p = kmesp_out_room(cutter->target, p, KMES_TEXT_SLACK);
 		p = cut_unit(cutter, p, s, size, columns);
 		s += size;
 		len -= size;
 	}
-	kmes_out_end(cutter->target, p);
+	kmesp_out_end(cutter->target, p);
 	cutter->out.len = 0;
 }
 
 static int cutter_full(struct kmes_outbuf *out)
 {
-	kmes_cutter_flush((struct kmes_cutter *)out);
+	kmesp_cutter_flush((struct kmes_cutter *)out);
 	return 0;
 }
 
-void kmes_cutter_init(struct kmes_cutter *cutter, struct kmes_outbuf *target,
-		      unsigned int width)
+void kmesp_cutter_init(struct kmes_cutter *cutter, struct kmes_outbuf *target,
+		       unsigned int width)
 {
 	cutter->out = (struct kmes_outbuf){
 		.data = cutter->room,

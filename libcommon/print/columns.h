@@ -8,7 +8,7 @@
 #include "base/outbuf.h"
 
 /* The columns that a code point takes: 0, 1 or 2. The locale has no say. */
-unsigned int kmes_code_point_columns(uint32_t cp);
+unsigned int kmesp_code_point_columns(uint32_t cp);
 
 /*
  * An output that passes lines on to another one, each cut to a width. An escape (\n, \x1b,
@@ -25,10 +25,10 @@ struct kmes_cutter {
 	char room[2 * KMES_OUT_PIECE];
 };
 
-void kmes_cutter_init(struct kmes_cutter *cutter, struct kmes_outbuf *target,
-		      unsigned int width);
+void kmesp_cutter_init(struct kmes_cutter *cutter, struct kmes_outbuf *target,
+		       unsigned int width);
 
 /* Pass on what is left, at the end of a line. */
-void kmes_cutter_flush(struct kmes_cutter *cutter);
+void kmesp_cutter_flush(struct kmes_cutter *cutter);
 
 #endif

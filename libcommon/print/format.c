@@ -4,13 +4,13 @@
 
 #include "print/format.h"
 
-void kmes_formatter_init(struct kmes_formatter *f, const struct kmes_format *format,
-			 const struct kmes_format_options *options)
+void kmesp_formatter_init(struct kmes_formatter *f, const struct kmes_format *format,
+			  const struct kmes_format_options *options)
 {
 	*f = (struct kmes_formatter){ .format = format, .options = *options };
 }
 
-int kmes_time_style_find(const char *name)
+int kmesp_time_style_find(const char *name)
 {
 	static const char *const names[] = {
 		[KMES_TIME_CLOCK] = "clock", [KMES_TIME_LOCAL] = "local",
@@ -38,16 +38,16 @@ static const struct {
 static const char *number_name(uint8_t origin, struct kmes_origin_room *room)
 {
 	room->text[0] = 'c';
-	*put_u64(room->text + 1, origin) = 0;
+	*kmesp_put_u64(room->text + 1, origin) = 0;
 	return room->text;
 }
 
-const char *kmes_origin_name(uint8_t origin, struct kmes_origin_room *room)
+const char *kmesp_origin_name(uint8_t origin, struct kmes_origin_room *room)
 {
 	return origins[origin].name ? origins[origin].name : number_name(origin, room);
 }
 
-const char *kmes_origin_short_name(uint8_t origin, struct kmes_origin_room *room)
+const char *kmesp_origin_short_name(uint8_t origin, struct kmes_origin_room *room)
 {
 	return origins[origin].name ? origins[origin].short_name
 				    : number_name(origin, room);

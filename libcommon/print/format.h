@@ -24,10 +24,10 @@ struct kmes_format {
 		     const struct kmes_loss *loss);
 };
 
-extern const struct kmes_format kmes_format_text;   /* a line an event */
-extern const struct kmes_format kmes_format_pretty; /* with the payload as a block */
-extern const struct kmes_format kmes_format_hex;    /* with the payload undecoded */
-extern const struct kmes_format kmes_format_json;   /* an object a line */
+extern const struct kmes_format kmesp_format_text;   /* a line an event */
+extern const struct kmes_format kmesp_format_pretty; /* with the payload as a block */
+extern const struct kmes_format kmesp_format_hex;    /* with the payload undecoded */
+extern const struct kmes_format kmesp_format_json;   /* an object a line */
 
 enum kmes_time_style {
 	KMES_TIME_CLOCK, /* 20:21:22.123456, UTC */
@@ -54,33 +54,34 @@ struct kmes_formatter {
 	bool has_last;
 };
 
-void kmes_formatter_init(struct kmes_formatter *f, const struct kmes_format *format,
-			 const struct kmes_format_options *options);
+void kmesp_formatter_init(struct kmes_formatter *f, const struct kmes_format *format,
+			  const struct kmes_format_options *options);
 
 /* Appends the event, with its newline. */
-static inline void kmes_formatter_event(struct kmes_formatter *f, struct kmes_outbuf *out,
-					const struct kmes_event *event)
+static inline void kmesp_formatter_event(struct kmes_formatter *f,
+					 struct kmes_outbuf *out,
+					 const struct kmes_event *event)
 {
 	f->format->event(f, out, event);
 }
 
-static inline void kmes_formatter_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
-				       const struct kmes_loss *loss)
+static inline void kmesp_formatter_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
+					const struct kmes_loss *loss)
 {
 	f->format->loss(f, out, loss);
 }
 
 /* The style of that name, or -EINVAL. */
-int kmes_time_style_find(const char *name);
+int kmesp_time_style_find(const char *name);
 
 /*
  * The word for an origin class, "userspace" or "c77"; `room` holds the latter. Of the
  * short words of the text form, "USR" or "c77", the same.
  */
 struct kmes_origin_room {
-	char text[12]; /* c255, and what put_u64() stores behind a number */
+	char text[12]; /* c255, and what kmesp_put_u64() stores behind a number */
 };
-const char *kmes_origin_name(uint8_t origin, struct kmes_origin_room *room);
-const char *kmes_origin_short_name(uint8_t origin, struct kmes_origin_room *room);
+const char *kmesp_origin_name(uint8_t origin, struct kmes_origin_room *room);
+const char *kmesp_origin_short_name(uint8_t origin, struct kmes_origin_room *room);
 
 #endif

@@ -17,10 +17,10 @@ struct quoter {
 
 static void quoter_flush(struct quoter *q)
 {
-	char *p = kmes_out_begin(q->target);
+	char *p = kmesp_out_begin(q->target);
 
-	p = put_json(q->target, p, (const uint8_t *)q->room, q->out.len);
-	kmes_out_end(q->target, p);
+	p = kmesp_put_json(q->target, p, (const uint8_t *)q->room, q->out.len);
+	kmesp_out_end(q->target, p);
 	q->out.len = 0;
 }
 
@@ -38,84 +38,86 @@ static char *put_text_key(struct kmes_outbuf *out, char *p, struct kmes_walk *w)
 	};
 	struct kmes_walk inner;
 
-	kmes_out_end(out, put_char(p, '"'));
-	kmes_walk_init(&inner, w->pos, w->end);
-	kmes_out_end(&q.out, put_value(&q.out, q.room, &inner, false));
+	kmesp_out_end(out, kmesp_put_char(p, '"'));
+	kmesp_walk_init(&inner, w->pos, w->end);
+	kmesp_out_end(&q.out, kmesp_put_value(&q.out, q.room, &inner, false));
 	quoter_flush(&q);
 	w->pos = inner.pos;
-	p = kmes_out_room(out, kmes_out_begin(out), KMES_TEXT_SLACK);
-	return put_char(p, '"');
+	p = kmesp_out_room(out, kmesp_out_begin(out), KMES_TEXT_SLACK);
+	return kmesp_put_char(p, '"');
 }
 
 /* ---- values ---- */
 
 static char *put_quoted(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
-	p = put_char(p, '"');
-	p = put_json(out, p, s, len);
-	return put_char(p, '"');
+	p = kmesp_put_char(p, '"');
+	p = kmesp_put_json(out, p, s, len);
+	return kmesp_put_char(p, '"');
 }
 
 /* Our own tags begin with $, so a stranger's key that does gets one more. */
 static char *put_string_key(struct kmes_outbuf *out, char *p, const uint8_t *s,
 			    uint32_t len)
 {
-	p = put_char(p, '"');
+	p = kmesp_put_char(p, '"');
 	if (len && *s == '$')
-		p = put_char(p, '$');
-	p = put_json(out, p, s, len);
-	return put_char(p, '"');
+		p = kmesp_put_char(p, '$');
+	p = kmesp_put_json(out, p, s, len);
+	return kmesp_put_char(p, '"');
 }
 
 /* JSON's numbers are doubles: a float is written as the double that has its value. */
 static char *put_float_or_null(char *p, uint64_t bits)
 {
-	return kmes_float64_is_finite(bits) ? put_float64(p, bits) : put_lit(p, "null");
+	return kmesp_float64_is_finite(bits) ? kmesp_put_float64(p, bits)
+					     : kmesp_put_lit(p, "null");
 }
 
 static char *put_tagged_base64(struct kmes_outbuf *out, char *p, const uint8_t *s,
 			       uint32_t len)
 {
-	p = put_char(p, '"');
-	p = put_base64(out, p, s, len);
-	return put_lit(p, "\"}");
+	p = kmesp_put_char(p, '"');
+	p = kmesp_put_base64(out, p, s, len);
+	return kmesp_put_lit(p, "\"}");
 }
 
 static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
 {
-	p = put_lit(p, "{\"$ext\":[");
-	p = put_i64(p, tok->ext_type);
-	p = put_lit(p, ",\"");
-	p = put_base64(out, p, tok->data, tok->len);
-	return put_lit(p, "\"]}");
+	p = kmesp_put_lit(p, "{\"$ext\":[");
+	p = kmesp_put_i64(p, tok->ext_type);
+	p = kmesp_put_lit(p, ",\"");
+	p = kmesp_put_base64(out, p, tok->data, tok->len);
+	return kmesp_put_lit(p, "\"]}");
 }
 
 static char *put_plain(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
 {
 	switch (tok->type) {
 	case KMES_MP_NIL:
-		return put_lit(p, "null");
+		return kmesp_put_lit(p, "null");
 	case KMES_MP_BOOL:
-		return tok->value.u ? put_lit(p, "true") : put_lit(p, "false");
+		return tok->value.u ? kmesp_put_lit(p, "true")
+				    : kmesp_put_lit(p, "false");
 	case KMES_MP_UINT:
-		return put_u64(p, tok->value.u);
+		return kmesp_put_u64(p, tok->value.u);
 	case KMES_MP_INT:
-		return put_i64(p, tok->value.i);
+		return kmesp_put_i64(p, tok->value.i);
 	case KMES_MP_FLOAT32:
-		return put_float_or_null(p, kmes_float_widen(tok->value.u));
+		return put_float_or_null(p, kmesp_float_widen(tok->value.u));
 	case KMES_MP_FLOAT64:
 		return put_float_or_null(p, tok->value.u);
 	case KMES_MP_STR:
 		return put_quoted(out, p, tok->data, tok->len);
 	case KMES_MP_BIN:
-		p = put_lit(p, "{\"$bin\":");
+		p = kmesp_put_lit(p, "{\"$bin\":");
 		return put_tagged_base64(out, p, tok->data, tok->len);
 	case KMES_MP_EXT:
 		return put_ext(out, p, tok);
 	case KMES_MP_ARRAY:
-		return put_lit(p, "[]");
+		return kmesp_put_lit(p, "[]");
 	case KMES_MP_MAP:
-		return put_lit(p, "{}");
+		return kmesp_put_lit(p, "{}");
 	}
 	return p;
 }
@@ -128,20 +130,20 @@ static char *put_json_scalar(struct kmes_outbuf *out, char *p,
 	if (tok->type == KMES_MP_STR)
 		return put_quoted(out, p, tok->data, tok->len);
 	if (tok->type == KMES_MP_UINT) /* masks too */
-		return put_u64(p, tok->value.u);
-	switch (kmes_special_of(tok, hint, &moment)) {
+		return kmesp_put_u64(p, tok->value.u);
+	switch (kmesp_special_of(tok, hint, &moment)) {
 	case KMES_SID:
-		p = put_lit(p, "{\"$sid\":\"");
-		p = put_sid(p, tok->data);
-		return put_lit(p, "\"}");
+		p = kmesp_put_lit(p, "{\"$sid\":\"");
+		p = kmesp_put_sid(p, tok->data);
+		return kmesp_put_lit(p, "\"}");
 	case KMES_GUID:
-		p = put_lit(p, "{\"$guid\":\"");
-		p = put_guid(p, tok->data);
-		return put_lit(p, "\"}");
+		p = kmesp_put_lit(p, "{\"$guid\":\"");
+		p = kmesp_put_guid(p, tok->data);
+		return kmesp_put_lit(p, "\"}");
 	case KMES_TIME:
-		p = put_lit(p, "{\"$time\":\"");
-		p = put_stamp_iso(p, moment.second, moment.ns);
-		return put_lit(p, "\"}");
+		p = kmesp_put_lit(p, "{\"$time\":\"");
+		p = kmesp_put_time_iso(p, moment.second, moment.ns);
+		return kmesp_put_lit(p, "\"}");
 	case KMES_MASK:
 	case KMES_PLAIN:
 		break;
@@ -165,41 +167,42 @@ static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *
 	uint32_t key_len;
 
 	for (;;) {
-		enum kmes_place place = kmes_walk_place(w);
+		enum kmes_place place = kmesp_walk_place(w);
 		enum kmes_hint hint;
 
-		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
-		if (place == KMES_AT_KEY && kmes_walk_short_key(w, &key, &key_len)) {
+		p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
+		if (place == KMES_AT_KEY && kmesp_walk_short_key(w, &key, &key_len)) {
 			p = put_string_key(out, p, key, key_len);
-			p = put_char(p, ':');
+			p = kmesp_put_char(p, ':');
 			place = KMES_AT_VALUE;
 		} else if (place == KMES_AT_KEY && !is_string_next(w)) {
 			p = put_text_key(out, p, w);
-			kmes_walk_done(w, NULL);
-			p = put_char(p, ':');
+			kmesp_walk_done(w, NULL);
+			p = kmesp_put_char(p, ':');
 			continue;
 		}
 		hint = w->hint;
-		if (place != KMES_AT_KEY && kmes_walk_uint(w, &number)) {
-			p = put_u64(p, number);
-			then = kmes_walk_done(w, NULL);
+		if (place != KMES_AT_KEY && kmesp_walk_uint(w, &number)) {
+			p = kmesp_put_u64(p, number);
+			then = kmesp_walk_done(w, NULL);
 		} else {
-			kmes_walk_next(w, &tok);
-			if (kmes_token_opens(&tok)) {
-				p = put_char(p, tok.type == KMES_MP_MAP ? '{' : '[');
+			kmesp_walk_next(w, &tok);
+			if (kmesp_token_opens(&tok)) {
+				p = kmesp_put_char(p,
+						   tok.type == KMES_MP_MAP ? '{' : '[');
 				continue;
 			}
 			if (place == KMES_AT_KEY)
 				p = put_string_key(out, p, tok.data, tok.len);
 			else
 				p = put_json_scalar(out, p, &tok, hint);
-			then = kmes_walk_done(w, &tok);
+			then = kmesp_walk_done(w, &tok);
 		}
-		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
-			p = put_char(p, w->closed_map ? '}' : ']');
+		for (; then == KMES_THEN_CLOSE; then = kmesp_walk_done(w, NULL))
+			p = kmesp_put_char(p, w->closed_map ? '}' : ']');
 		if (then == KMES_THEN_END)
-			return kmes_out_room(out, p, KMES_TEXT_SLACK);
-		p = put_char(p, then == KMES_THEN_VALUE ? ':' : ',');
+			return kmesp_out_room(out, p, KMES_TEXT_SLACK);
+		p = kmesp_put_char(p, then == KMES_THEN_VALUE ? ':' : ',');
 	}
 }
 
@@ -211,88 +214,88 @@ static char *put_ts_ns(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 	uint32_t ns;
 
 	if (ts_ns < KMES_NS)
-		return put_u64(p, ts_ns);
-	p = put_clock_epoch(p, &f->clock, ts_ns, &ns);
-	return put_9(p, ns);
+		return kmesp_put_u64(p, ts_ns);
+	p = kmesp_put_clock_epoch(p, &f->clock, ts_ns, &ns);
+	return kmesp_put_9(p, ns);
 }
 
 static char *put_stamps(char *p, struct kmes_formatter *f, uint64_t ts_ns, uint16_t cpu)
 {
-	p = put_lit(p, "{\"time\":\"");
-	p = put_clock_iso(p, &f->clock, ts_ns);
-	p = put_lit(p, "\",\"ts_ns\":");
+	p = kmesp_put_lit(p, "{\"time\":\"");
+	p = kmesp_put_clock_iso(p, &f->clock, ts_ns);
+	p = kmesp_put_lit(p, "\",\"ts_ns\":");
 	p = put_ts_ns(p, f, ts_ns);
-	p = put_lit(p, ",\"cpu\":");
-	return put_u64(p, cpu);
+	p = kmesp_put_lit(p, ",\"cpu\":");
+	return kmesp_put_u64(p, cpu);
 }
 
 static char *put_guid_field(char *p, const char *name, const uint8_t *guid)
 {
-	if (kmes_guid_is_null(guid))
+	if (kmesp_guid_is_null(guid))
 		return p;
-	p = put_bytes(p, name, strlen(name));
-	p = put_guid(p, guid);
-	return put_char(p, '"');
+	p = kmesp_put_bytes(p, name, strlen(name));
+	p = kmesp_put_guid(p, guid);
+	return kmesp_put_char(p, '"');
 }
 
 static char *put_payload(struct kmes_outbuf *out, char *p, const struct kmes_event *e)
 {
 	struct kmes_walk w;
 
-	p = put_lit(p, ",\"payload\":");
-	if (kmes_event_check(e)) {
-		p = put_lit(p, "{\"$raw\":");
+	p = kmesp_put_lit(p, ",\"payload\":");
+	if (kmesp_event_check(e)) {
+		p = kmesp_put_lit(p, "{\"$raw\":");
 		return put_tagged_base64(out, p, e->payload, e->payload_len);
 	}
-	kmes_walk_init(&w, e->payload, e->payload + e->payload_len);
+	kmesp_walk_init(&w, e->payload, e->payload + e->payload_len);
 	return put_json_value(out, p, &w);
 }
 
 static char *put_end(char *p, const struct kmes_formatter *f)
 {
 	if (f->options.boot_id) {
-		p = put_lit(p, ",\"boot\":\"");
-		p = put_uuid(p, f->options.boot_id);
-		p = put_char(p, '"');
+		p = kmesp_put_lit(p, ",\"boot\":\"");
+		p = kmesp_put_uuid(p, f->options.boot_id);
+		p = kmesp_put_char(p, '"');
 	}
-	return put_lit(p, "}\n");
+	return kmesp_put_lit(p, "}\n");
 }
 
 static void json_event(struct kmes_formatter *f, struct kmes_outbuf *out,
 		       const struct kmes_event *e)
 {
-	char *p = kmes_out_room(out, kmes_out_begin(out), KMES_TEXT_SLACK);
+	char *p = kmesp_out_room(out, kmesp_out_begin(out), KMES_TEXT_SLACK);
 	struct kmes_origin_room room;
-	const char *origin = kmes_origin_name(e->origin, &room);
+	const char *origin = kmesp_origin_name(e->origin, &room);
 
 	p = put_stamps(p, f, e->ts_ns, e->cpu);
-	p = put_lit(p, ",\"seq\":");
-	p = put_u64(p, e->seq);
-	p = put_lit(p, ",\"origin\":\"");
-	p = put_bytes(p, origin, strlen(origin));
-	p = put_lit(p, "\",\"type\":");
+	p = kmesp_put_lit(p, ",\"seq\":");
+	p = kmesp_put_u64(p, e->seq);
+	p = kmesp_put_lit(p, ",\"origin\":\"");
+	p = kmesp_put_bytes(p, origin, strlen(origin));
+	p = kmesp_put_lit(p, "\",\"type\":");
 	p = put_quoted(out, p, (const uint8_t *)e->type, e->type_len);
 	p = put_guid_field(p, ",\"process\":\"", e->process_guid);
 	p = put_guid_field(p, ",\"token\":\"", e->effective_token_guid);
 	p = put_guid_field(p, ",\"true_token\":\"", e->true_token_guid);
 	if (e->payload_len)
 		p = put_payload(out, p, e);
-	kmes_out_end(out, put_end(p, f));
+	kmesp_out_end(out, put_end(p, f));
 }
 
 static void json_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
 		      const struct kmes_loss *loss)
 {
-	char *p = kmes_out_room(out, kmes_out_begin(out), KMES_TEXT_SLACK);
+	char *p = kmesp_out_room(out, kmesp_out_begin(out), KMES_TEXT_SLACK);
 
 	p = put_stamps(p, f, loss->ts_ns, loss->cpu);
-	p = put_lit(p, ",\"lost\":");
-	p = put_u64(p, loss->last - loss->first + 1);
-	p = put_lit(p, ",\"first\":");
-	p = put_u64(p, loss->first);
-	p = put_lit(p, ",\"last\":");
-	p = put_u64(p, loss->last);
-	kmes_out_end(out, put_end(p, f));
+	p = kmesp_put_lit(p, ",\"lost\":");
+	p = kmesp_put_u64(p, loss->last - loss->first + 1);
+	p = kmesp_put_lit(p, ",\"first\":");
+	p = kmesp_put_u64(p, loss->first);
+	p = kmesp_put_lit(p, ",\"last\":");
+	p = kmesp_put_u64(p, loss->last);
+	kmesp_out_end(out, put_end(p, f));
 }
 
-const struct kmes_format kmes_format_json = { "json", json_event, json_loss };
+const struct kmes_format kmesp_format_json = { "json", json_event, json_loss };

@@ -21,7 +21,7 @@
 
 static char *put_separator(char *p)
 {
-	return put_lit(p, "  ");
+	return kmesp_put_lit(p, "  ");
 }
 
 /* Seconds and microseconds since the event before, cut towards zero. */
@@ -32,10 +32,10 @@ static char *put_delta(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 
 	f->last_ns = ts_ns;
 	f->has_last = true;
-	p = put_char(p, ts_ns < last_ns ? '-' : '+');
-	p = put_u64(p, delta / KMES_NS);
-	p = put_char(p, '.');
-	return put_6(p, delta % KMES_NS / 1000);
+	p = kmesp_put_char(p, ts_ns < last_ns ? '-' : '+');
+	p = kmesp_put_u64(p, delta / KMES_NS);
+	p = kmesp_put_char(p, '.');
+	return kmesp_put_6(p, delta % KMES_NS / 1000);
 }
 
 static char *put_time(char *p, struct kmes_formatter *f, uint64_t ts_ns)
@@ -44,15 +44,15 @@ static char *put_time(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 
 	switch (f->options.time) {
 	case KMES_TIME_CLOCK:
-		return put_clock_utc(p, &f->clock, ts_ns);
+		return kmesp_put_clock_utc(p, &f->clock, ts_ns);
 	case KMES_TIME_LOCAL:
-		return put_clock_local(p, &f->clock, ts_ns);
+		return kmesp_put_clock_local(p, &f->clock, ts_ns);
 	case KMES_TIME_ISO:
-		return put_clock_iso(p, &f->clock, ts_ns);
+		return kmesp_put_clock_iso(p, &f->clock, ts_ns);
 	case KMES_TIME_EPOCH:
-		p = put_clock_epoch(p, &f->clock, ts_ns, &ns);
-		p = put_char(p, '.');
-		return put_9(p, ns);
+		p = kmesp_put_clock_epoch(p, &f->clock, ts_ns, &ns);
+		p = kmesp_put_char(p, '.');
+		return kmesp_put_9(p, ns);
 	case KMES_TIME_DELTA:
 		return put_delta(p, f, ts_ns);
 	case KMES_TIME_NONE:
@@ -67,17 +67,17 @@ static char *put_origin(char *p, uint8_t origin)
 	const char *name;
 
 	if (origin == KMES_ORIGIN_USERSPACE)
-		return put_lit(p, "USR");
-	name = kmes_origin_short_name(origin, &room);
-	return put_bytes(p, name, strlen(name));
+		return kmesp_put_lit(p, "USR");
+	name = kmesp_origin_short_name(origin, &room);
+	return kmesp_put_bytes(p, name, strlen(name));
 }
 
 /* No producer sends an event without a type, but a broken ring may hold one. */
 static char *put_event_type(struct kmes_outbuf *out, char *p, const struct kmes_event *e)
 {
 	if (!e->type_len)
-		return put_char(p, '-');
-	return put_type(out, p, (const uint8_t *)e->type, e->type_len);
+		return kmesp_put_char(p, '-');
+	return kmesp_put_type(out, p, (const uint8_t *)e->type, e->type_len);
 }
 
 static char *put_head(struct kmes_formatter *f, struct kmes_outbuf *out, char *p,
@@ -88,9 +88,9 @@ static char *put_head(struct kmes_formatter *f, struct kmes_outbuf *out, char *p
 #define COLOR(sgr)                                                                       \
 	do {                                                                             \
 		if (__builtin_expect(color, 0))                                          \
-			p = put_lit(p, sgr);                                             \
+			p = kmesp_put_lit(p, sgr);                                       \
 	} while (0)
-	p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+	p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
 	if (f->options.time != KMES_TIME_NONE) {
 		COLOR(SGR_TIME);
 		p = put_time(p, f, e->ts_ns);
@@ -98,11 +98,11 @@ static char *put_head(struct kmes_formatter *f, struct kmes_outbuf *out, char *p
 		p = put_separator(p);
 	}
 	COLOR(SGR_CPU);
-	p = put_lit(p, "cpu");
-	p = put_u64(p, e->cpu);
+	p = kmesp_put_lit(p, "cpu");
+	p = kmesp_put_u64(p, e->cpu);
 	COLOR(KMES_SGR_RESET);
-	p = put_lit(p, "  #");
-	p = put_u64(p, e->seq);
+	p = kmesp_put_lit(p, "  #");
+	p = kmesp_put_u64(p, e->seq);
 	p = put_separator(p);
 	COLOR(SGR_ORIGIN);
 	p = put_origin(p, e->origin);
@@ -119,51 +119,51 @@ static char *put_head(struct kmes_formatter *f, struct kmes_outbuf *out, char *p
 static char *put_undecodable(struct kmes_formatter *f, struct kmes_outbuf *out, char *p,
 			     const struct kmes_event *e, enum kmes_mp_fault fault)
 {
-	const char *reason = kmes_mp_reason(fault);
+	const char *reason = kmesp_mp_reason(fault);
 	bool color = f->options.color;
 
-	p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+	p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
 	COLOR(SGR_ERROR);
-	p = put_char(p, '<');
-	p = put_u64(p, e->payload_len);
-	p = put_lit(p, " bytes, not MessagePack: ");
-	p = put_bytes(p, reason, strlen(reason));
-	p = put_char(p, '>');
+	p = kmesp_put_char(p, '<');
+	p = kmesp_put_u64(p, e->payload_len);
+	p = kmesp_put_lit(p, " bytes, not MessagePack: ");
+	p = kmesp_put_bytes(p, reason, strlen(reason));
+	p = kmesp_put_char(p, '>');
 	COLOR(KMES_SGR_RESET);
-	p = put_lit(p, " 0x");
-	return put_hex_all(out, p, e->payload, e->payload_len);
+	p = kmesp_put_lit(p, " 0x");
+	return kmesp_put_hex_all(out, p, e->payload, e->payload_len);
 }
 
 static void put_line(struct kmes_formatter *f, struct kmes_outbuf *out,
 		     const struct kmes_event *e)
 {
-	char *p = put_head(f, out, kmes_out_begin(out), e);
+	char *p = put_head(f, out, kmesp_out_begin(out), e);
 	enum kmes_mp_fault fault;
 	struct kmes_walk w;
 
 	if (e->payload_len) {
 		p = put_separator(p);
-		fault = kmes_event_check(e);
+		fault = kmesp_event_check(e);
 		if (fault) {
 			p = put_undecodable(f, out, p, e, fault);
 		} else {
-			kmes_walk_init(&w, e->payload, e->payload + e->payload_len);
-			p = put_value(out, p, &w, f->options.color);
+			kmesp_walk_init(&w, e->payload, e->payload + e->payload_len);
+			p = kmesp_put_value(out, p, &w, f->options.color);
 		}
 	}
-	kmes_out_end(out, put_char(p, '\n'));
+	kmesp_out_end(out, kmesp_put_char(p, '\n'));
 }
 
 static void put_hex_line(struct kmes_formatter *f, struct kmes_outbuf *out,
 			 const struct kmes_event *e)
 {
-	char *p = put_head(f, out, kmes_out_begin(out), e);
+	char *p = put_head(f, out, kmesp_out_begin(out), e);
 
 	if (e->payload_len) {
-		p = put_lit(p, "  0x");
-		p = put_hex_all(out, p, e->payload, e->payload_len);
+		p = kmesp_put_lit(p, "  0x");
+		p = kmesp_put_hex_all(out, p, e->payload, e->payload_len);
 	}
-	kmes_out_end(out, put_char(p, '\n'));
+	kmesp_out_end(out, kmesp_put_char(p, '\n'));
 }
 
 /* ---- the payload as a block ---- */
@@ -180,16 +180,16 @@ static char *put_inline(struct kmes_outbuf *out, char *p, struct kmes_walk *w,
 {
 	struct kmes_walk inner;
 
-	kmes_walk_init(&inner, w->pos, w->end);
+	kmesp_walk_init(&inner, w->pos, w->end);
 	inner.hint = w->hint;
-	kmes_walk_next(&inner, tok);
-	if (place == KMES_AT_KEY && !kmes_token_opens(tok)) {
+	kmesp_walk_next(&inner, tok);
+	if (place == KMES_AT_KEY && !kmesp_token_opens(tok)) {
 		w->pos = inner.pos;
-		return put_key(out, p, tok, color);
+		return kmesp_put_key(out, p, tok, color);
 	}
-	kmes_walk_init(&inner, w->pos, w->end);
+	kmesp_walk_init(&inner, w->pos, w->end);
 	inner.hint = place == KMES_AT_KEY ? KMES_HINT_NONE : w->hint;
-	p = put_value(out, p, &inner, color);
+	p = kmesp_put_value(out, p, &inner, color);
 	w->pos = inner.pos;
 	return p;
 }
@@ -201,7 +201,7 @@ static bool opens_block(const struct kmes_walk *w)
 	struct kmes_mp_token tok;
 
 	return w->depth < BLOCK_DEPTH_MAX && !kmes_mp_step(&pos, w->end, &tok) &&
-	       kmes_token_opens(&tok);
+	       kmesp_token_opens(&tok);
 }
 
 static char *put_block(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool color)
@@ -210,30 +210,30 @@ static char *put_block(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bo
 	struct kmes_mp_token tok;
 
 	while (then != KMES_THEN_END) {
-		enum kmes_place place = kmes_walk_place(w);
+		enum kmes_place place = kmesp_walk_place(w);
 
-		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+		p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
 		if (place != KMES_AT_VALUE && w->depth)
 			p = put_indent(p, w->depth);
 		if (place == KMES_AT_KEY) {
 			p = put_inline(out, p, w, place, color, &tok);
-			p = put_char(p, ':');
-			then = kmes_walk_done(w, &tok);
+			p = kmesp_put_char(p, ':');
+			then = kmesp_walk_done(w, &tok);
 			continue;
 		}
 		if (place == KMES_AT_ITEM)
-			p = put_char(p, '-');
+			p = kmesp_put_char(p, '-');
 		if (opens_block(w)) {
-			kmes_walk_next(w, &tok);
+			kmesp_walk_next(w, &tok);
 			if (place != KMES_AT_TOP)
-				p = put_char(p, '\n');
+				p = kmesp_put_char(p, '\n');
 			continue;
 		}
-		p = place == KMES_AT_TOP ? put_indent(p, 1) : put_char(p, ' ');
+		p = place == KMES_AT_TOP ? put_indent(p, 1) : kmesp_put_char(p, ' ');
 		p = put_inline(out, p, w, place, color, &tok);
-		p = put_char(p, '\n');
+		p = kmesp_put_char(p, '\n');
 		do
-			then = kmes_walk_done(w, NULL);
+			then = kmesp_walk_done(w, NULL);
 		while (then == KMES_THEN_CLOSE);
 	}
 	return p;
@@ -241,41 +241,41 @@ static char *put_block(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bo
 
 static char *put_guid_line(char *p, const char *name, const uint8_t *guid, bool color)
 {
-	if (kmes_guid_is_null(guid))
+	if (kmesp_guid_is_null(guid))
 		return p;
 	p = put_indent(p, 1);
 	COLOR(KMES_SGR_KEY);
-	p = put_bytes(p, name, strlen(name));
+	p = kmesp_put_bytes(p, name, strlen(name));
 	COLOR(KMES_SGR_RESET);
-	p = put_lit(p, ": ");
-	p = put_guid(p, guid);
-	return put_char(p, '\n');
+	p = kmesp_put_lit(p, ": ");
+	p = kmesp_put_guid(p, guid);
+	return kmesp_put_char(p, '\n');
 }
 
 static void put_pretty(struct kmes_formatter *f, struct kmes_outbuf *out,
 		       const struct kmes_event *e)
 {
-	char *p = put_char(put_head(f, out, kmes_out_begin(out), e), '\n');
+	char *p = kmesp_put_char(put_head(f, out, kmesp_out_begin(out), e), '\n');
 	bool color = f->options.color;
 	enum kmes_mp_fault fault;
 	struct kmes_walk w;
 
-	p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+	p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
 	p = put_guid_line(p, "process", e->process_guid, color);
 	p = put_guid_line(p, "token", e->effective_token_guid, color);
 	p = put_guid_line(p, "true_token", e->true_token_guid, color);
 	if (e->payload_len) {
-		fault = kmes_event_check(e);
+		fault = kmesp_event_check(e);
 		if (fault) {
 			p = put_indent(p, 1);
 			p = put_undecodable(f, out, p, e, fault);
-			p = put_char(p, '\n');
+			p = kmesp_put_char(p, '\n');
 		} else {
-			kmes_walk_init(&w, e->payload, e->payload + e->payload_len);
+			kmesp_walk_init(&w, e->payload, e->payload + e->payload_len);
 			p = put_block(out, p, &w, color);
 		}
 	}
-	kmes_out_end(out, p);
+	kmesp_out_end(out, p);
 }
 
 /* ---- loss ---- */
@@ -283,21 +283,21 @@ static void put_pretty(struct kmes_formatter *f, struct kmes_outbuf *out,
 static void put_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
 		     const struct kmes_loss *loss)
 {
-	char *p = kmes_out_room(out, kmes_out_begin(out), KMES_TEXT_SLACK);
+	char *p = kmesp_out_room(out, kmesp_out_begin(out), KMES_TEXT_SLACK);
 	bool color = f->options.color;
 
 	COLOR(SGR_LOSS);
-	p = put_lit(p, "--- cpu");
-	p = put_u64(p, loss->cpu);
-	p = put_lit(p, ": lost ");
-	p = put_u64(p, loss->last - loss->first + 1);
-	p = put_lit(p, " events (#");
-	p = put_u64(p, loss->first);
-	p = put_lit(p, "-#");
-	p = put_u64(p, loss->last);
-	p = put_lit(p, ") ---");
+	p = kmesp_put_lit(p, "--- cpu");
+	p = kmesp_put_u64(p, loss->cpu);
+	p = kmesp_put_lit(p, ": lost ");
+	p = kmesp_put_u64(p, loss->last - loss->first + 1);
+	p = kmesp_put_lit(p, " events (#");
+	p = kmesp_put_u64(p, loss->first);
+	p = kmesp_put_lit(p, "-#");
+	p = kmesp_put_u64(p, loss->last);
+	p = kmesp_put_lit(p, ") ---");
 	COLOR(KMES_SGR_RESET);
-	kmes_out_end(out, put_char(p, '\n'));
+	kmesp_out_end(out, kmesp_put_char(p, '\n'));
 }
 
 /* ---- the formats: the same, through a cutter where a width is given ---- */
@@ -312,11 +312,11 @@ static void put_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
 			put(f, out, e);                                                  \
 			return;                                                          \
 		}                                                                        \
-		kmes_cutter_init(&cutter, out, f->options.width);                        \
+		kmesp_cutter_init(&cutter, out, f->options.width);                       \
 		put(f, &cutter.out, e);                                                  \
-		kmes_cutter_flush(&cutter);                                              \
+		kmesp_cutter_flush(&cutter);                                             \
 	}                                                                                \
-	const struct kmes_format kmes_format_##word = { #word, word##_event, text_loss }
+	const struct kmes_format kmesp_format_##word = { #word, word##_event, text_loss }
 
 static void text_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
 		      const struct kmes_loss *loss)
@@ -327,9 +327,9 @@ static void text_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
 		put_loss(f, out, loss);
 		return;
 	}
-	kmes_cutter_init(&cutter, out, f->options.width);
+	kmesp_cutter_init(&cutter, out, f->options.width);
 	put_loss(f, &cutter.out, loss);
-	kmes_cutter_flush(&cutter);
+	kmesp_cutter_flush(&cutter);
 }
 
 FORMAT(text, put_line);

@@ -44,8 +44,8 @@ static bool is_timestamp(const struct kmes_mp_token *tok, struct kmes_moment *mo
 	       moment->second <= KMES_ISO_SECOND_MAX;
 }
 
-enum kmes_special kmes_special_of(const struct kmes_mp_token *tok, enum kmes_hint hint,
-				  struct kmes_moment *moment)
+enum kmes_special kmesp_special_of(const struct kmes_mp_token *tok, enum kmes_hint hint,
+				   struct kmes_moment *moment)
 {
 	switch (tok->type) {
 	case KMES_MP_UINT:
@@ -66,23 +66,23 @@ enum kmes_special kmes_special_of(const struct kmes_mp_token *tok, enum kmes_hin
 }
 
 /* An authority that does not fit into 32 bits is written in hex. */
-char *put_sid(char *p, const uint8_t *sid)
+char *kmesp_put_sid(char *p, const uint8_t *sid)
 {
 	uint32_t high = kmes_mp_number(sid + 2, 2);
 	uint32_t low = kmes_mp_number(sid + 4, 4);
 	uint32_t part;
 
-	p = put_lit(p, "S-1-");
+	p = kmesp_put_lit(p, "S-1-");
 	if (high) {
-		p = put_lit(p, "0x");
-		p = put_hex(p, sid + 2, 6);
+		p = kmesp_put_lit(p, "0x");
+		p = kmesp_put_hex(p, sid + 2, 6);
 	} else {
-		p = put_u64(p, low);
+		p = kmesp_put_u64(p, low);
 	}
 	for (unsigned int i = 0; i < sid[1]; i++) {
 		memcpy(&part, sid + SID_HEAD + 4 * i, sizeof(part));
-		p = put_char(p, '-');
-		p = put_u64(p, part);
+		p = kmesp_put_char(p, '-');
+		p = kmesp_put_u64(p, part);
 	}
 	return p;
 }
@@ -92,20 +92,21 @@ static char *put_words(char *p, const uint32_t *words)
 {
 	char digits[24];
 
-	p = put_hex_4(p, words[0]);
-	put_hex_4(put_hex_4(put_hex_4(digits, words[1]), words[2]), words[3]);
-	p = put_char(p, '-');
-	p = put_bytes(p, digits, 4);
-	p = put_char(p, '-');
-	p = put_bytes(p, digits + 4, 4);
-	p = put_char(p, '-');
-	p = put_bytes(p, digits + 8, 4);
-	p = put_char(p, '-');
-	return put_bytes(p, digits + 12, 12);
+	p = kmesp_put_hex_4(p, words[0]);
+	kmesp_put_hex_4(kmesp_put_hex_4(kmesp_put_hex_4(digits, words[1]), words[2]),
+			words[3]);
+	p = kmesp_put_char(p, '-');
+	p = kmesp_put_bytes(p, digits, 4);
+	p = kmesp_put_char(p, '-');
+	p = kmesp_put_bytes(p, digits + 4, 4);
+	p = kmesp_put_char(p, '-');
+	p = kmesp_put_bytes(p, digits + 8, 4);
+	p = kmesp_put_char(p, '-');
+	return kmesp_put_bytes(p, digits + 12, 12);
 }
 
 /* The first three fields are numbers, the others bytes. */
-char *put_guid(char *p, const uint8_t *guid)
+char *kmesp_put_guid(char *p, const uint8_t *guid)
 {
 	uint32_t words[4];
 
@@ -115,7 +116,7 @@ char *put_guid(char *p, const uint8_t *guid)
 	return put_words(p, words);
 }
 
-char *put_uuid(char *p, const uint8_t *uuid)
+char *kmesp_put_uuid(char *p, const uint8_t *uuid)
 {
 	uint32_t words[4];
 
@@ -123,7 +124,7 @@ char *put_uuid(char *p, const uint8_t *uuid)
 	return put_words(p, words);
 }
 
-bool kmes_guid_is_null(const uint8_t *guid)
+bool kmesp_guid_is_null(const uint8_t *guid)
 {
 	uint64_t halves[2];
 
@@ -156,14 +157,14 @@ static const char *const access_names[32] = {
 };
 
 /* The parentheses are there for no bits too: without them it would be two binary bytes. */
-char *put_mask(char *p, uint32_t mask)
+char *kmesp_put_mask(char *p, uint32_t mask)
 {
 	uint32_t unknown = 0;
 	const char *between = "";
 
-	p = put_lit(p, "0x");
-	p = put_hex_number(p, mask, 8);
-	p = put_char(p, '(');
+	p = kmesp_put_lit(p, "0x");
+	p = kmesp_put_hex_number(p, mask, 8);
+	p = kmesp_put_char(p, '(');
 	for (int bit = 0; bit < 32; bit++) {
 		if (!(mask >> bit & 1))
 			continue;
@@ -171,14 +172,14 @@ char *put_mask(char *p, uint32_t mask)
 			unknown |= 1u << bit;
 			continue;
 		}
-		p = put_bytes(p, between, strlen(between));
-		p = put_bytes(p, access_names[bit], strlen(access_names[bit]));
+		p = kmesp_put_bytes(p, between, strlen(between));
+		p = kmesp_put_bytes(p, access_names[bit], strlen(access_names[bit]));
 		between = "|";
 	}
 	if (unknown) {
-		p = put_bytes(p, between, strlen(between));
-		p = put_lit(p, "0x");
-		p = put_hex_number(p, unknown, 8);
+		p = kmesp_put_bytes(p, between, strlen(between));
+		p = kmesp_put_lit(p, "0x");
+		p = kmesp_put_hex_number(p, unknown, 8);
 	}
-	return put_char(p, ')');
+	return kmesp_put_char(p, ')');
 }

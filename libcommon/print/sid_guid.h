@@ -19,8 +19,8 @@ struct kmes_moment {
 };
 
 /* What a scalar is, told by its type and its key; `moment` is set for a KMES_TIME. */
-enum kmes_special kmes_special_of(const struct kmes_mp_token *tok, enum kmes_hint hint,
-				  struct kmes_moment *moment);
+enum kmes_special kmesp_special_of(const struct kmes_mp_token *tok, enum kmes_hint hint,
+				   struct kmes_moment *moment);
 
 /* Longest texts of the functions below. */
 #define KMES_SID_TEXT_MAX 192
@@ -28,17 +28,17 @@ enum kmes_special kmes_special_of(const struct kmes_mp_token *tok, enum kmes_hin
 #define KMES_MASK_TEXT_MAX 512
 
 /* S-1-5-18, from a well-formed binary SID. */
-char *put_sid(char *p, const uint8_t *sid);
+char *kmesp_put_sid(char *p, const uint8_t *sid);
 
 /* 6f9619ff-8b86-d011-b42d-00c04fc964ff, from 16 bytes in Microsoft's order. */
-char *put_guid(char *p, const uint8_t *guid);
+char *kmesp_put_guid(char *p, const uint8_t *guid);
 
 /* The same look from 16 bytes in the order in which they are read. */
-char *put_uuid(char *p, const uint8_t *uuid);
+char *kmesp_put_uuid(char *p, const uint8_t *uuid);
 
-bool kmes_guid_is_null(const uint8_t *guid);
+bool kmesp_guid_is_null(const uint8_t *guid);
 
 /* 0x00120089(FILE_READ_DATA|FILE_READ_EA|...) */
-char *put_mask(char *p, uint32_t mask);
+char *kmesp_put_mask(char *p, uint32_t mask);
 
 #endif

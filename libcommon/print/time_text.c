@@ -37,11 +37,11 @@ static struct date date_of(int64_t days_since_1970)
 
 static char *put_time_of_day(char *p, unsigned int second)
 {
-	p = put_2(p, second / 3600);
-	p = put_char(p, ':');
-	p = put_2(p, second / 60 % 60);
-	p = put_char(p, ':');
-	return put_2(p, second % 60);
+	p = kmesp_put_2(p, second / 3600);
+	p = kmesp_put_char(p, ':');
+	p = kmesp_put_2(p, second / 60 % 60);
+	p = kmesp_put_char(p, ':');
+	return kmesp_put_2(p, second % 60);
 }
 
 /* 2026-11-29T20:21:22. */
@@ -50,22 +50,22 @@ static char *put_second(char *p, int64_t second)
 	int64_t days = (second < 0 ? second - (DAY - 1) : second) / DAY;
 	struct date date = date_of(days);
 
-	p = put_2(p, date.year / 100);
-	p = put_2(p, date.year % 100);
-	p = put_char(p, '-');
-	p = put_2(p, date.month);
-	p = put_char(p, '-');
-	p = put_2(p, date.day);
-	p = put_char(p, 'T');
+	p = kmesp_put_2(p, date.year / 100);
+	p = kmesp_put_2(p, date.year % 100);
+	p = kmesp_put_char(p, '-');
+	p = kmesp_put_2(p, date.month);
+	p = kmesp_put_char(p, '-');
+	p = kmesp_put_2(p, date.day);
+	p = kmesp_put_char(p, 'T');
 	p = put_time_of_day(p, second - days * DAY);
-	return put_char(p, '.');
+	return kmesp_put_char(p, '.');
 }
 
-char *put_stamp_iso(char *p, int64_t second, uint32_t ns)
+char *kmesp_put_time_iso(char *p, int64_t second, uint32_t ns)
 {
 	p = put_second(p, second);
-	p = put_9(p, ns);
-	return put_char(p, 'Z');
+	p = kmesp_put_9(p, ns);
+	return kmesp_put_char(p, 'Z');
 }
 
 /* Sees that the clock shows this second in UTC; returns the nanoseconds behind it. */
@@ -75,7 +75,7 @@ static uint32_t clock_set_utc(struct kmes_clock *clock, uint64_t ts_ns)
 
 	if (second != clock->utc_second || !clock->utc_valid) {
 		put_second(clock->utc, second);
-		clock->epoch_len = put_u64(clock->epoch, second) - clock->epoch;
+		clock->epoch_len = kmesp_put_u64(clock->epoch, second) - clock->epoch;
 		clock->utc_second = second;
 		clock->utc_valid = true;
 	}
@@ -101,35 +101,36 @@ static uint32_t clock_set_local(struct kmes_clock *clock, uint64_t ts_ns)
 	return ts_ns - second * KMES_NS;
 }
 
-char *put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+char *kmesp_put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns)
 {
 	uint32_t ns = clock_set_utc(clock, ts_ns);
 
-	p = put_bytes(p, clock->utc, sizeof(clock->utc));
-	p = put_9(p, ns);
-	return put_char(p, 'Z');
+	p = kmesp_put_bytes(p, clock->utc, sizeof(clock->utc));
+	p = kmesp_put_9(p, ns);
+	return kmesp_put_char(p, 'Z');
 }
 
-char *put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns, uint32_t *ns)
+char *kmesp_put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns,
+			    uint32_t *ns)
 {
 	*ns = clock_set_utc(clock, ts_ns);
 	memcpy(p, clock->epoch, sizeof(clock->epoch));
 	return p + clock->epoch_len;
 }
 
-char *put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+char *kmesp_put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns)
 {
 	uint32_t ns = clock_set_utc(clock, ts_ns);
 
-	p = put_bytes(p, clock->utc + 11, 9);
-	return put_6(p, ns / 1000);
+	p = kmesp_put_bytes(p, clock->utc + 11, 9);
+	return kmesp_put_6(p, ns / 1000);
 }
 
-char *put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+char *kmesp_put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns)
 {
 	uint32_t ns = clock_set_local(clock, ts_ns);
 
-	p = put_bytes(p, clock->local, sizeof(clock->local));
-	p = put_char(p, '.');
-	return put_6(p, ns / 1000);
+	p = kmesp_put_bytes(p, clock->local, sizeof(clock->local));
+	p = kmesp_put_char(p, '.');
+	return kmesp_put_6(p, ns / 1000);
 }

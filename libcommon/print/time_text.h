@@ -8,12 +8,12 @@
 
 #define KMES_NS 1000000000u /* in a second */
 
-/* What put_stamp_iso can show: the years 0000 to 9999. */
+/* What kmesp_put_time_iso can show: the years 0000 to 9999. */
 #define KMES_ISO_SECOND_MIN (-62167219200)
 #define KMES_ISO_SECOND_MAX 253402300799
 
 /* 2026-11-29T20:21:22.123456789Z; `second` within the bounds above, `ns` below 10^9. */
-char *put_stamp_iso(char *p, int64_t second, uint32_t ns);
+char *kmesp_put_time_iso(char *p, int64_t second, uint32_t ns);
 
 /*
  * The text of the second that was shown last, since most events share it with the one
@@ -29,13 +29,14 @@ struct kmes_clock {
 };
 
 /* The same through the clock, for the stamps of events. */
-char *put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+char *kmesp_put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns);
 
 /* 1795983682, the seconds since the epoch; the nanoseconds go to `ns`. */
-char *put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns, uint32_t *ns);
+char *kmesp_put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns,
+			    uint32_t *ns);
 
 /* 20:21:22.123456, in UTC or in the time zone of the process. */
-char *put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns);
-char *put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+char *kmesp_put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+char *kmesp_put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns);
 
 #endif

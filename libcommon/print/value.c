@@ -38,9 +38,9 @@ static bool copy_bare_long(char *p, const uint8_t *key, uint32_t len)
 	for (uint32_t n = 0; n < len; n += 16) {
 		if (n > len - 16) /* the last sixteen, some of them again */
 			n = len - 16;
-		strange |= strange_marks(kmes_bytes16_copy(p + n, key + n));
+		strange |= strange_marks(kmesp_bytes16_copy(p + n, key + n));
 	}
-	return !kmes_marks16_any(strange);
+	return !kmesp_marks16_any(strange);
 }
 
 /* Copy a key; may it stand bare? A digit, a dot or a sign begins a number. */
@@ -50,78 +50,79 @@ static inline bool copy_bare(char *p, const uint8_t *key, uint32_t len)
 		return false;
 	if (len >= 16)
 		return copy_bare_long(p, key, len);
-	return !kmes_marks16_any(strange_marks(kmes_bytes16_copy_short(p, key, len)));
+	return !kmesp_marks16_any(strange_marks(kmesp_bytes16_copy_short(p, key, len)));
 }
 
 static char *put_ext(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
 {
-	p = put_lit(p, "ext(");
-	p = put_i64(p, tok->ext_type);
-	p = put_lit(p, ", 0x");
-	p = put_hex_all(out, p, tok->data, tok->len);
-	return put_char(p, ')');
+	p = kmesp_put_lit(p, "ext(");
+	p = kmesp_put_i64(p, tok->ext_type);
+	p = kmesp_put_lit(p, ", 0x");
+	p = kmesp_put_hex_all(out, p, tok->data, tok->len);
+	return kmesp_put_char(p, ')');
 }
 
 static char *put_quoted(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len)
 {
-	p = put_char(p, '"');
-	p = put_escaped(out, p, s, len);
-	return put_char(p, '"');
+	p = kmesp_put_char(p, '"');
+	p = kmesp_put_escaped(out, p, s, len);
+	return kmesp_put_char(p, '"');
 }
 
 static char *put_plain(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok)
 {
 	switch (tok->type) {
 	case KMES_MP_NIL:
-		return put_lit(p, "nil");
+		return kmesp_put_lit(p, "nil");
 	case KMES_MP_BOOL:
-		return tok->value.u ? put_lit(p, "true") : put_lit(p, "false");
+		return tok->value.u ? kmesp_put_lit(p, "true")
+				    : kmesp_put_lit(p, "false");
 	case KMES_MP_UINT:
-		return put_u64(p, tok->value.u);
+		return kmesp_put_u64(p, tok->value.u);
 	case KMES_MP_INT:
-		return put_i64(p, tok->value.i);
+		return kmesp_put_i64(p, tok->value.i);
 	case KMES_MP_FLOAT32:
-		return put_float32(p, tok->value.u);
+		return kmesp_put_float32(p, tok->value.u);
 	case KMES_MP_FLOAT64:
-		return put_float64(p, tok->value.u);
+		return kmesp_put_float64(p, tok->value.u);
 	case KMES_MP_STR:
 		return put_quoted(out, p, tok->data, tok->len);
 	case KMES_MP_BIN:
-		p = put_lit(p, "0x");
-		return put_hex_all(out, p, tok->data, tok->len);
+		p = kmesp_put_lit(p, "0x");
+		return kmesp_put_hex_all(out, p, tok->data, tok->len);
 	case KMES_MP_EXT:
 		return put_ext(out, p, tok);
 	case KMES_MP_ARRAY:
-		return put_lit(p, "[]");
+		return kmesp_put_lit(p, "[]");
 	case KMES_MP_MAP:
-		return put_lit(p, "{}");
+		return kmesp_put_lit(p, "{}");
 	}
 	return p;
 }
 
-char *put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
-		 enum kmes_hint hint)
+char *kmesp_put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
+		       enum kmes_hint hint)
 {
 	struct kmes_moment moment;
 
 	/* Most values */
 	if (tok->type == KMES_MP_UINT && hint != KMES_HINT_ACCESS)
-		return put_u64(p, tok->value.u);
+		return kmesp_put_u64(p, tok->value.u);
 	if (tok->type == KMES_MP_STR)
 		return put_quoted(out, p, tok->data, tok->len);
 
-	p = kmes_out_room(out, p, KMES_MASK_TEXT_MAX + KMES_TEXT_SLACK);
-	switch (kmes_special_of(tok, hint, &moment)) {
+	p = kmesp_out_room(out, p, KMES_MASK_TEXT_MAX + KMES_TEXT_SLACK);
+	switch (kmesp_special_of(tok, hint, &moment)) {
 	case KMES_PLAIN:
 		break;
 	case KMES_SID:
-		return put_sid(p, tok->data);
+		return kmesp_put_sid(p, tok->data);
 	case KMES_GUID:
-		return put_guid(p, tok->data);
+		return kmesp_put_guid(p, tok->data);
 	case KMES_MASK:
-		return put_mask(p, tok->value.u);
+		return kmesp_put_mask(p, tok->value.u);
 	case KMES_TIME:
-		return put_stamp_iso(p, moment.second, moment.ns);
+		return kmesp_put_time_iso(p, moment.second, moment.ns);
 	}
 	return put_plain(out, p, tok);
 }
@@ -131,23 +132,23 @@ static inline char *put_string_key(struct kmes_outbuf *out, char *p, const uint8
 				   uint32_t len)
 {
 	if (len <= KMES_OUT_PIECE - KMES_TEXT_SLACK) {
-		p = kmes_out_room(out, p, len + KMES_TEXT_SLACK);
+		p = kmesp_out_room(out, p, len + KMES_TEXT_SLACK);
 		if (copy_bare(p, key, len))
 			return p + len;
 	}
 	return put_quoted(out, p, key, len);
 }
 
-char *put_key(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
-	      bool color)
+char *kmesp_put_key(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
+		    bool color)
 {
 	if (color)
-		p = put_lit(p, KMES_SGR_KEY);
+		p = kmesp_put_lit(p, KMES_SGR_KEY);
 	if (tok->type == KMES_MP_STR)
 		p = put_string_key(out, p, tok->data, tok->len);
 	else
-		p = put_scalar(out, p, tok, KMES_HINT_NONE);
-	return color ? put_lit(p, KMES_SGR_RESET) : p;
+		p = kmesp_put_scalar(out, p, tok, KMES_HINT_NONE);
+	return color ? kmesp_put_lit(p, KMES_SGR_RESET) : p;
 }
 
 /* The usual key, when one comes; NULL for others. */
@@ -156,9 +157,9 @@ static inline char *put_short_key(struct kmes_outbuf *out, char *p, struct kmes_
 	const uint8_t *key;
 	uint32_t len;
 
-	if (!kmes_walk_short_key(w, &key, &len))
+	if (!kmesp_walk_short_key(w, &key, &len))
 		return NULL;
-	return put_lit(put_string_key(out, p, key, len), ": ");
+	return kmesp_put_lit(put_string_key(out, p, key, len), ": ");
 }
 
 /* The unsigned numbers that come next in a list, but for its last item. */
@@ -166,15 +167,16 @@ static inline char *put_numbers(struct kmes_outbuf *out, char *p, struct kmes_wa
 {
 	uint64_t number;
 
-	while (w->level.left > 1 && kmes_walk_uint(w, &number)) {
+	while (w->level.left > 1 && kmesp_walk_uint(w, &number)) {
 		w->level.left--;
-		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
-		p = put_lit(put_u64(p, number), ", ");
+		p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
+		p = kmesp_put_lit(kmesp_put_u64(p, number), ", ");
 	}
 	return p;
 }
 
-char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_color)
+char *kmesp_put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w,
+		      bool key_color)
 {
 	struct kmes_mp_token tok;
 	enum kmes_then then;
@@ -182,10 +184,10 @@ char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_
 	char *end;
 
 	for (;;) {
-		enum kmes_place place = kmes_walk_place(w);
+		enum kmes_place place = kmesp_walk_place(w);
 		enum kmes_hint hint;
 
-		p = kmes_out_room(out, p, KMES_TEXT_SLACK);
+		p = kmesp_out_room(out, p, KMES_TEXT_SLACK);
 		if (place == KMES_AT_KEY && !key_color) {
 			end = put_short_key(out, p, w);
 			if (end) {
@@ -195,30 +197,30 @@ char *put_value(struct kmes_outbuf *out, char *p, struct kmes_walk *w, bool key_
 		}
 		hint = w->hint;
 		if (place != KMES_AT_KEY && hint != KMES_HINT_ACCESS &&
-		    kmes_walk_uint(w, &number)) {
-			p = put_u64(p, number);
-			then = kmes_walk_done(w, NULL);
+		    kmesp_walk_uint(w, &number)) {
+			p = kmesp_put_u64(p, number);
+			then = kmesp_walk_done(w, NULL);
 		} else {
-			kmes_walk_next(w, &tok);
-			if (kmes_token_opens(&tok)) {
+			kmesp_walk_next(w, &tok);
+			if (kmesp_token_opens(&tok)) {
 				bool is_map = tok.type == KMES_MP_MAP;
 
-				p = put_char(p, is_map ? '{' : '[');
+				p = kmesp_put_char(p, is_map ? '{' : '[');
 				if (!is_map)
 					p = put_numbers(out, p, w);
 				continue;
 			}
 			if (place == KMES_AT_KEY)
-				p = put_key(out, p, &tok, key_color);
+				p = kmesp_put_key(out, p, &tok, key_color);
 			else
-				p = put_scalar(out, p, &tok, hint);
-			then = kmes_walk_done(w, &tok);
+				p = kmesp_put_scalar(out, p, &tok, hint);
+			then = kmesp_walk_done(w, &tok);
 		}
-		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(w, NULL))
-			p = put_char(p, w->closed_map ? '}' : ']');
+		for (; then == KMES_THEN_CLOSE; then = kmesp_walk_done(w, NULL))
+			p = kmesp_put_char(p, w->closed_map ? '}' : ']');
 		if (then == KMES_THEN_END)
-			return kmes_out_room(out, p, KMES_TEXT_SLACK);
-		p = put_char(p, then == KMES_THEN_VALUE ? ':' : ',');
-		p = put_char(p, ' ');
+			return kmesp_out_room(out, p, KMES_TEXT_SLACK);
+		p = kmesp_put_char(p, then == KMES_THEN_VALUE ? ':' : ',');
+		p = kmesp_put_char(p, ' ');
 	}
 }

@@ -20,8 +20,8 @@
  * A form's byte and a big-endian number of `bytes` bytes (0 to 8) behind it.
  * Returns its end; what is behind that, up to KMES_PUT_SIZE bytes, is overwritten.
  */
-static inline uint8_t *kmes_put_form(uint8_t *to, uint8_t form, uint64_t v,
-				     unsigned int bytes)
+static inline uint8_t *kmesp_pack_form(uint8_t *to, uint8_t form, uint64_t v,
+				       unsigned int bytes)
 {
 	uint64_t big = __builtin_bswap64(v << ((64 - 8 * bytes) & 63));
 
@@ -35,7 +35,7 @@ static inline uint8_t *kmes_put_form(uint8_t *to, uint8_t form, uint64_t v,
  * negative as many for negative ones, by the highest bit that is 0. Sizes of numbers are
  * hard to foretell, so none of this is decided by jumps.
  */
-struct kmes_put_number {
+struct kmes_pack_number {
 	uint8_t form, mask; /* the first byte: form, and what of the number mask has */
 	uint8_t shift;	    /* brings the number's bytes to the upper end */
 	uint8_t size;
@@ -53,7 +53,7 @@ struct kmes_put_number {
 	KMES_PUT_8(__VA_ARGS__), KMES_PUT_8(__VA_ARGS__), KMES_PUT_8(__VA_ARGS__),       \
 		KMES_PUT_8(__VA_ARGS__)
 
-static const struct kmes_put_number kmes_put_numbers[128] = {
+static const struct kmes_pack_number kmes_put_numbers[128] = {
 	/* 0 to 0x7F */
 	KMES_PUT_2(0, 0xff, 0, 1),
 	KMES_PUT_2(0, 0xff, 0, 1),
@@ -76,9 +76,9 @@ static const struct kmes_put_number kmes_put_numbers[128] = {
 	KMES_PUT_32(0xd3, 0, 0, 9),
 };
 
-static inline uint8_t *kmes_put_number(uint8_t *to, uint64_t v, unsigned int n)
+static inline uint8_t *kmesp_pack_number(uint8_t *to, uint64_t v, unsigned int n)
 {
-	const struct kmes_put_number *how = &kmes_put_numbers[n];
+	const struct kmes_pack_number *how = &kmes_put_numbers[n];
 	uint64_t big = __builtin_bswap64(v << how->shift);
 
 	to[0] = how->form | ((uint8_t)v & how->mask);
@@ -86,51 +86,51 @@ static inline uint8_t *kmes_put_number(uint8_t *to, uint64_t v, unsigned int n)
 	return to + how->size;
 }
 
-static inline unsigned int kmes_highest_bit(uint64_t v)
+static inline unsigned int kmesp_highest_bit(uint64_t v)
 {
 	return 63 ^ (unsigned int)__builtin_clzll(v | 1);
 }
 
-static inline uint8_t *kmes_put_uint(uint8_t *to, uint64_t v)
+static inline uint8_t *kmesp_pack_uint(uint8_t *to, uint64_t v)
 {
-	return kmes_put_number(to, v, kmes_highest_bit(v));
+	return kmesp_pack_number(to, v, kmesp_highest_bit(v));
 }
 
-static inline uint8_t *kmes_put_int(uint8_t *to, int64_t v)
+static inline uint8_t *kmesp_pack_int(uint8_t *to, int64_t v)
 {
 	uint64_t sign = v < 0 ? ~0ull : 0;
 
-	return kmes_put_number(to, (uint64_t)v,
-			       kmes_highest_bit((uint64_t)v ^ sign) | (sign & 64));
+	return kmesp_pack_number(to, (uint64_t)v,
+				 kmesp_highest_bit((uint64_t)v ^ sign) | (sign & 64));
 }
 
 /* `len` bytes of text follow. */
-static inline uint8_t *kmes_put_str(uint8_t *to, uint32_t len)
+static inline uint8_t *kmesp_pack_str(uint8_t *to, uint32_t len)
 {
 	if (len < 32)
-		return kmes_put_form(to, (uint8_t)(0xa0 | len), 0, 0);
+		return kmesp_pack_form(to, (uint8_t)(0xa0 | len), 0, 0);
 	if (len <= 0xFF)
-		return kmes_put_form(to, 0xd9, len, 1);
-	return len <= 0xFFFF ? kmes_put_form(to, 0xda, len, 2)
-			     : kmes_put_form(to, 0xdb, len, 4);
+		return kmesp_pack_form(to, 0xd9, len, 1);
+	return len <= 0xFFFF ? kmesp_pack_form(to, 0xda, len, 2)
+			     : kmesp_pack_form(to, 0xdb, len, 4);
 }
 
 /* `len` bytes follow. */
-static inline uint8_t *kmes_put_bin(uint8_t *to, uint32_t len)
+static inline uint8_t *kmesp_pack_bin(uint8_t *to, uint32_t len)
 {
 	if (len <= 0xFF)
-		return kmes_put_form(to, 0xc4, len, 1);
-	return len <= 0xFFFF ? kmes_put_form(to, 0xc5, len, 2)
-			     : kmes_put_form(to, 0xc6, len, 4);
+		return kmesp_pack_form(to, 0xc4, len, 1);
+	return len <= 0xFFFF ? kmesp_pack_form(to, 0xc5, len, 2)
+			     : kmesp_pack_form(to, 0xc6, len, 4);
 }
 
 /* `count` values follow. */
-static inline uint8_t *kmes_put_array(uint8_t *to, uint32_t count)
+static inline uint8_t *kmesp_pack_array(uint8_t *to, uint32_t count)
 {
 	if (count < 16)
-		return kmes_put_form(to, (uint8_t)(0x90 | count), 0, 0);
-	return count <= 0xFFFF ? kmes_put_form(to, 0xdc, count, 2)
-			       : kmes_put_form(to, 0xdd, count, 4);
+		return kmesp_pack_form(to, (uint8_t)(0x90 | count), 0, 0);
+	return count <= 0xFFFF ? kmesp_pack_form(to, 0xdc, count, 2)
+			       : kmesp_pack_form(to, 0xdd, count, 4);
 }
 
 #endif

@@ -53,11 +53,11 @@ static int trace_open(struct kmes_source **out, const char *arg,
 	(void)stop;
 	if (!t)
 		return -ENOMEM;
-	t->base.ops = &kmes_source_tracefs;
+	t->base.ops = &kmesp_source_tracefs;
 	t->base.fd = -1;
-	r = kmes_trace_root(t->root, err);
+	r = kmesp_trace_root(t->root, err);
 	if (r == 0) {
-		t->slots = kmes_trace_cpus(t->root);
+		t->slots = kmesp_trace_cpus(t->root);
 		r = t->slots;
 		if (r < 0)
 			kmes_error_set(err, r, "tracefs: %s: %s%s", t->root, strerror(-r),
@@ -88,11 +88,11 @@ static void trace_close(struct kmes_source *src)
 
 	/* Also of rings that a tool which ends at an error has not closed. */
 	for (i = 0; i < t->slots; i++)
-		kmes_trace_unmap(&t->maps[i]);
+		kmesp_trace_unmap(&t->maps[i]);
 	/* One that somebody holds is removed by the next run. */
 	if (*t->instance)
-		kmes_trace_instance_remove(t->instance, t->instance_fd);
-	kmes_trace_formats_free(t->formats);
+		kmesp_trace_instance_remove(t->instance, t->instance_fd);
+	kmesp_trace_formats_free(t->formats);
 	free(t->maps);
 	free(t->wanted);
 	free(t);
@@ -108,7 +108,7 @@ static int trace_slots(struct kmes_source *src)
 static int set(const struct trace_source *t, const char *file, const char *text,
 	       struct kmes_error *err)
 {
-	int r = kmes_trace_write(t->instance, file, text);
+	int r = kmesp_trace_write(t->instance, file, text);
 
 	if (r == -ENOENT)
 		return kmes_error_set(err, r,
@@ -164,10 +164,10 @@ static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 	int r, n = snprintf(path, sizeof(path), "events/%s/%s/format", name->system,
 			    name->event);
 
-	r = (size_t)n < sizeof(path) ? kmes_trace_read(t->instance, path, &text, &len)
+	r = (size_t)n < sizeof(path) ? kmesp_trace_read(t->instance, path, &text, &len)
 				     : -ENAMETOOLONG;
 	if (r == 0) {
-		r = kmes_trace_formats_add(t->formats, name->system, text, len);
+		r = kmesp_trace_formats_add(t->formats, name->system, text, len);
 		free(text);
 		/* Its records will be shown as bytes. */
 		if (r == -EBADMSG)
@@ -176,7 +176,7 @@ static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 	if (r == 0) {
 		snprintf(path, sizeof(path), "events/%s/%s/enable", name->system,
 			 name->event);
-		r = kmes_trace_write(t->instance, path, "1");
+		r = kmesp_trace_write(t->instance, path, "1");
 	}
 	if (r < 0)
 		return kmes_error_set(err, r, "tracefs: cannot switch on %s/%s: %s",
@@ -198,9 +198,9 @@ static void learn_built_in(struct trace_source *t)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "events/ftrace/%s/format", names[i]);
-		if (kmes_trace_read(t->root, path, &text, &len) < 0)
+		if (kmesp_trace_read(t->root, path, &text, &len) < 0)
 			continue;
-		kmes_trace_formats_add(t->formats, "ftrace", text, len);
+		kmesp_trace_formats_add(t->formats, "ftrace", text, len);
 		free(text);
 	}
 }
@@ -210,12 +210,12 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 	struct kmes_trace_names names;
 	char *available;
 	size_t i, len, gone = 0;
-	int r = kmes_trace_read(t->root, "available_events", &available, &len);
+	int r = kmesp_trace_read(t->root, "available_events", &available, &len);
 
 	if (r < 0)
 		return kmes_error_set(err, r, "tracefs: cannot read available_events: %s",
 				      strerror(-r));
-	r = kmes_trace_select(&names, available, t->wanted, err);
+	r = kmesp_trace_select(&names, available, t->wanted, err);
 	free(available);
 	if (r < 0)
 		return r;
@@ -225,7 +225,7 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 		if ((r == -ENOENT || r == -ENODEV) && ++gone < names.count)
 			r = 0;
 	}
-	kmes_trace_names_free(&names);
+	kmesp_trace_names_free(&names);
 	learn_built_in(t);
 	return r;
 }
@@ -234,11 +234,11 @@ static int start(struct trace_source *t, struct kmes_error *err)
 {
 	int r;
 
-	kmes_trace_sweep(t->root);
-	r = kmes_trace_formats_new(&t->formats);
+	kmesp_trace_sweep(t->root);
+	r = kmesp_trace_formats_new(&t->formats);
 	if (r < 0)
 		return r;
-	t->instance_fd = kmes_trace_instance_make(t->root, t->instance, err);
+	t->instance_fd = kmesp_trace_instance_make(t->root, t->instance, err);
 	if (t->instance_fd < 0) {
 		*t->instance = '\0';
 		return t->instance_fd;
@@ -248,7 +248,7 @@ static int start(struct trace_source *t, struct kmes_error *err)
 		r = enable_all(t, err);
 	if (r == 0)
 		r = set(t, "tracing_on", "1", err);
-	kmes_trace_clock_update(&t->clock);
+	kmesp_trace_clock_update(&t->clock);
 	return r;
 }
 
@@ -264,12 +264,12 @@ static int trace_ring_open(struct kmes_source *src, uint16_t cpu, struct kmes_ri
 	if (map->fd >= 0)
 		return kmes_error_set(err, -EBUSY, "cpu%u: the trace buffer has a reader",
 				      cpu);
-	r = kmes_trace_map(map, t->instance, cpu, err);
+	r = kmesp_trace_map(map, t->instance, cpu, err);
 	if (r < 0)
 		return r;
-	r = kmes_trace_ring_open(ring, map, &t->clock, t->formats, snapshot, err);
+	r = kmesp_trace_ring_open(ring, map, &t->clock, t->formats, snapshot, err);
 	if (r < 0)
-		kmes_trace_unmap(map);
+		kmesp_trace_unmap(map);
 	return r;
 }
 
@@ -291,7 +291,7 @@ static int trace_set_capacity(struct kmes_source *src, uint64_t capacity,
 	return trace_capacity(src, &capacity, err);
 }
 
-const struct kmes_source_ops kmes_source_tracefs = {
+const struct kmes_source_ops kmesp_source_tracefs = {
 	.name = "tracefs",
 	.open = trace_open,
 	.close = trace_close,

@@ -27,8 +27,8 @@ static uint32_t get_u32(const uint8_t *at)
 	return v;
 }
 
-int kmes_subbuf_begin(struct kmes_subbuf *sb, const uint8_t *page, uint32_t size,
-		      struct kmes_subbuf_head *head)
+int kmesp_subbuf_begin(struct kmes_subbuf *sb, const uint8_t *page, uint32_t size,
+		       struct kmes_subbuf_head *head)
 {
 	/* The upper half of the commit word is what a sign left there. */
 	uint32_t commit = get_u32(page + 8);
@@ -48,8 +48,8 @@ int kmes_subbuf_begin(struct kmes_subbuf *sb, const uint8_t *page, uint32_t size
 	return 0;
 }
 
-uint64_t kmes_subbuf_missed(const struct kmes_subbuf *sb,
-			    const struct kmes_subbuf_head *head)
+uint64_t kmesp_subbuf_missed(const struct kmes_subbuf *sb,
+			     const struct kmes_subbuf_head *head)
 {
 	uint64_t count;
 
@@ -57,7 +57,7 @@ uint64_t kmes_subbuf_missed(const struct kmes_subbuf *sb,
 	return count;
 }
 
-int kmes_subbuf_extend(struct kmes_subbuf *sb, uint32_t end)
+int kmesp_subbuf_extend(struct kmes_subbuf *sb, uint32_t end)
 {
 	if (end > sb->room || end < sb->off)
 		return -EBADMSG;
@@ -93,7 +93,7 @@ static int take(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec, uint32_t
 	return 1;
 }
 
-int kmes_subbuf_next(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec)
+int kmesp_subbuf_next(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec)
 {
 	while (sb->off < sb->end) {
 		uint32_t left = sb->end - sb->off, head, kind, delta, word;

@@ -46,22 +46,22 @@ struct kmes_subbuf_record {
 
 /*
  * Begins at the first record of a copied sub-buffer of `size` bytes; `end` is 0 until
- * kmes_subbuf_extend. -EBADMSG when the commit word cannot be true.
+ * kmesp_subbuf_extend. -EBADMSG when the commit word cannot be true.
  */
-int kmes_subbuf_begin(struct kmes_subbuf *sb, const uint8_t *page, uint32_t size,
-		      struct kmes_subbuf_head *head);
+int kmesp_subbuf_begin(struct kmes_subbuf *sb, const uint8_t *page, uint32_t size,
+		       struct kmes_subbuf_head *head);
 
 /* The count behind the records, which have been copied with it. */
-uint64_t kmes_subbuf_missed(const struct kmes_subbuf *sb,
-			    const struct kmes_subbuf_head *head);
+uint64_t kmesp_subbuf_missed(const struct kmes_subbuf *sb,
+			     const struct kmes_subbuf_head *head);
 
 /* Records are copied up to `end`: 0, or -EBADMSG when that is not in the sub-buffer. */
-int kmes_subbuf_extend(struct kmes_subbuf *sb, uint32_t end);
+int kmesp_subbuf_extend(struct kmes_subbuf *sb, uint32_t end);
 
 /*
  * The next record: 1; 0: none up to the end; -EBADMSG: no record looks like this, and
  * what follows up to the end is given up.
  */
-int kmes_subbuf_next(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec);
+int kmesp_subbuf_next(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define TYPE_MAX 512u
 
-int kmes_trace_formats_new(struct kmes_trace_formats **out)
+int kmesp_trace_formats_new(struct kmes_trace_formats **out)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -ENOMEM;
@@ -27,7 +27,7 @@ static void program_free(struct kmes_trace_program *program)
 	free(program);
 }
 
-void kmes_trace_formats_free(struct kmes_trace_formats *f)
+void kmesp_trace_formats_free(struct kmes_trace_formats *f)
 {
 	uint32_t id;
 
@@ -149,7 +149,7 @@ static int set_bytes(struct kmes_trace_program *program, const char *type,
 	if (!program->bytes)
 		return -ENOMEM;
 	p = kmes_pack_begin(program->bytes, (uint32_t)size);
-	program->head_len = kmes_trace_put_head(program->bytes, type);
+	program->head_len = kmesp_trace_put_head(program->bytes, type);
 	p.len = program->head_len;
 	kmes_pack_map(&p, program->step_count);
 	for (i = 0; i < program->step_count; i++) {
@@ -246,14 +246,14 @@ static int add_unparsed(struct kmes_trace_formats *f, const char *system,
 	return add_program(f, id, system, name, NULL, 0);
 }
 
-int kmes_trace_formats_add(struct kmes_trace_formats *f, const char *system,
-			   const char *text, size_t len)
+int kmesp_trace_formats_add(struct kmes_trace_formats *f, const char *system,
+			    const char *text, size_t len)
 {
 	struct tep_handle *tep = tep_alloc();
 	struct tep_event *event = NULL;
 	size_t copied = 0;
 	char *copy = NULL;
-	int r = tep ? kmes_trace_text(text, len, &copy, &copied) : -ENOMEM;
+	int r = tep ? kmesp_trace_text(text, len, &copy, &copied) : -ENOMEM;
 
 	if (r == 0) {
 		tep_set_loglevel(TEP_LOG_NONE);

@@ -15,16 +15,16 @@
 
 struct kmes_trace_formats;
 
-int kmes_trace_formats_new(struct kmes_trace_formats **out);
-void kmes_trace_formats_free(struct kmes_trace_formats *f);
+int kmesp_trace_formats_new(struct kmes_trace_formats **out);
+void kmesp_trace_formats_free(struct kmes_trace_formats *f);
 
 /*
  * Adds the format of one event from the text of its format file. Records of one whose
  * fields cannot be understood are shown as bytes; -EBADMSG when it does not even tell a
  * name and a number.
  */
-int kmes_trace_formats_add(struct kmes_trace_formats *f, const char *system,
-			   const char *text, size_t len);
+int kmesp_trace_formats_add(struct kmes_trace_formats *f, const char *system,
+			    const char *text, size_t len);
 
 /* What an event has beside its record. */
 struct kmes_trace_stamp {
@@ -38,8 +38,8 @@ struct kmes_trace_stamp {
  * has the type "ftrace.unknown.ID" and its bytes under the key "raw"; with `raw` any
  * record is shown so.
  */
-uint32_t kmes_trace_convert(const struct kmes_trace_formats *f,
-			    const struct kmes_trace_stamp *stamp, const uint8_t *record,
-			    uint32_t len, bool raw, uint8_t *to, uint32_t room);
+uint32_t kmesp_trace_convert(const struct kmes_trace_formats *f,
+			     const struct kmes_trace_stamp *stamp, const uint8_t *record,
+			     uint32_t len, bool raw, uint8_t *to, uint32_t room);
 
 #endif

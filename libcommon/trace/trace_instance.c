@@ -19,7 +19,7 @@
 #define REMOVE_TRIES 50
 #define REMOVE_NAP_NS 10000000
 
-int kmes_trace_root(char *root, struct kmes_error *err)
+int kmesp_trace_root(char *root, struct kmes_error *err)
 {
 	static const char *const places[] = { "/sys/kernel/tracing",
 					      "/sys/kernel/debug/tracing" };
@@ -80,7 +80,7 @@ static int read_all(int fd, char **text, size_t *len)
 	return -ENOMEM;
 }
 
-int kmes_trace_read(const char *folder, const char *name, char **text, size_t *len)
+int kmesp_trace_read(const char *folder, const char *name, char **text, size_t *len)
 {
 	int r, fd = open_file(folder, name, O_RDONLY);
 
@@ -91,7 +91,7 @@ int kmes_trace_read(const char *folder, const char *name, char **text, size_t *l
 	return r;
 }
 
-int kmes_trace_write(const char *folder, const char *name, const char *text)
+int kmesp_trace_write(const char *folder, const char *name, const char *text)
 {
 	int r = 0, fd = open_file(folder, name, O_WRONLY);
 
@@ -103,7 +103,7 @@ int kmes_trace_write(const char *folder, const char *name, const char *text)
 	return r;
 }
 
-int kmes_trace_cpus(const char *folder)
+int kmesp_trace_cpus(const char *folder)
 {
 	char path[2 * KMES_TRACE_PATH];
 	struct dirent *entry;
@@ -133,7 +133,7 @@ static bool read_start_time(unsigned long pid, unsigned long long *ticks)
 	bool found;
 
 	snprintf(folder, sizeof(folder), "/proc/%lu", pid);
-	if (kmes_trace_read(folder, "stat", &text, &len) < 0)
+	if (kmesp_trace_read(folder, "stat", &text, &len) < 0)
 		return false;
 	/* The command's name may hold anything; the last ')' ends it. */
 	at = strrchr(text, ')');
@@ -156,7 +156,7 @@ static bool is_left_over(const char *name)
 	return !read_start_time(pid, &now) || now != started;
 }
 
-void kmes_trace_sweep(const char *root)
+void kmesp_trace_sweep(const char *root)
 {
 	char path[KMES_TRACE_PATH];
 	struct dirent *entry;
@@ -186,7 +186,7 @@ static int make_held(const char *path)
 	return fd;
 }
 
-int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *err)
+int kmesp_trace_instance_make(const char *root, char *path, struct kmes_error *err)
 {
 	unsigned long long started = 0;
 	int r, n;
@@ -205,7 +205,7 @@ int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *er
 	return kmes_error_set(err, r, "tracefs: cannot make %s: %s", path, strerror(-r));
 }
 
-int kmes_trace_instance_remove(const char *path, int fd)
+int kmesp_trace_instance_remove(const char *path, int fd)
 {
 	const struct timespec nap = { .tv_nsec = REMOVE_NAP_NS };
 	unsigned int i;

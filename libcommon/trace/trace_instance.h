@@ -14,31 +14,31 @@
 #define KMES_TRACE_PATH 256
 
 /* Finds where tracefs is mounted; `root` has KMES_TRACE_PATH bytes. 0 or -errno. */
-int kmes_trace_root(char *root, struct kmes_error *err);
+int kmesp_trace_root(char *root, struct kmes_error *err);
 
 /* A file's whole text, terminated, to be freed. 0 or -errno. */
-int kmes_trace_read(const char *folder, const char *name, char **text, size_t *len);
+int kmesp_trace_read(const char *folder, const char *name, char **text, size_t *len);
 
 /* Writes one text into a file. 0 or -errno. */
-int kmes_trace_write(const char *folder, const char *name, const char *text);
+int kmesp_trace_write(const char *folder, const char *name, const char *text);
 
 /* One more than the highest CPU that has a buffer in a folder, or -errno. */
-int kmes_trace_cpus(const char *folder);
+int kmesp_trace_cpus(const char *folder);
 
 /*
  * Removes the instances of processes that are no more; those of running ones, and those
  * that somebody has open, stay.
  */
-void kmes_trace_sweep(const char *root);
+void kmesp_trace_sweep(const char *root);
 
 /*
  * Makes this process's instance; `path` has KMES_TRACE_PATH bytes. A descriptor or -errno:
  * while it is open nobody takes the instance for a left-over, who may not see our process
  * from where he is.
  */
-int kmes_trace_instance_make(const char *root, char *path, struct kmes_error *err);
+int kmesp_trace_instance_make(const char *root, char *path, struct kmes_error *err);
 
 /* Closes the descriptor and removes the instance, of which nothing else is mapped or open. */
-int kmes_trace_instance_remove(const char *path, int fd);
+int kmesp_trace_instance_remove(const char *path, int fd);
 
 #endif

@@ -55,12 +55,12 @@ struct kmes_trace_formats {
 };
 
 /* A format's text for libtraceevent's parser, to be freed. 0 or -ENOMEM. */
-int kmes_trace_text(const char *text, size_t len, char **out, size_t *out_len);
+int kmesp_trace_text(const char *text, size_t len, char **out, size_t *out_len);
 
 /*
  * Puts header and type of events of a type; lengths, stamps and CPU left out. Returns
  * their length, at most KMES_HEADER_SIZE + strlen(type).
  */
-uint32_t kmes_trace_put_head(uint8_t *to, const char *type);
+uint32_t kmesp_trace_put_head(uint8_t *to, const char *type);
 
 #endif

@@ -34,10 +34,10 @@ put_numbers(uint8_t *to, const uint8_t *at, uint32_t count, uint32_t size, bool 
 
 		memcpy(&v, at, size);
 		if (is_signed)
-			to = kmes_put_int(to, (int64_t)(v << (64 - 8 * size)) >>
-						      (64 - 8 * size));
+			to = kmesp_pack_int(to, (int64_t)(v << (64 - 8 * size)) >>
+							(64 - 8 * size));
 		else
-			to = kmes_put_uint(to, v);
+			to = kmesp_pack_uint(to, v);
 	}
 	return to;
 }
@@ -83,8 +83,9 @@ static inline uint8_t *put_constant(const struct conversion *c,
 	return c->to + len;
 }
 
-static uint8_t *put_bytes(const struct conversion *c, const struct kmes_trace_step *step,
-			  const uint8_t *at, uint32_t size, bool is_text)
+static uint8_t *kmesp_put_bytes(const struct conversion *c,
+				const struct kmes_trace_step *step, const uint8_t *at,
+				uint32_t size, bool is_text)
 {
 	uint8_t *to = put_constant(c, step, size);
 
@@ -92,9 +93,9 @@ static uint8_t *put_bytes(const struct conversion *c, const struct kmes_trace_st
 		return NULL;
 	if (is_text) {
 		size = (uint32_t)strnlen((const char *)at, size);
-		to = kmes_put_str(to, size);
+		to = kmesp_pack_str(to, size);
 	} else {
-		to = kmes_put_bin(to, size);
+		to = kmesp_pack_bin(to, size);
 	}
 	memcpy(to, at, size);
 	return to + size;
@@ -107,8 +108,8 @@ static uint8_t *put_remains(const struct conversion *c,
 	uint32_t offset = step->offset < c->len ? step->offset : c->len;
 	uint32_t left = c->len - offset;
 
-	return put_bytes(c, step, c->record + offset,
-			 left < step->size ? left : step->size, false);
+	return kmesp_put_bytes(c, step, c->record + offset,
+			       left < step->size ? left : step->size, false);
 }
 
 static uint8_t *put_list(const struct conversion *c, const struct kmes_trace_step *step,
@@ -120,7 +121,7 @@ static uint8_t *put_list(const struct conversion *c, const struct kmes_trace_ste
 
 	if (!to)
 		return NULL;
-	return put_elements(kmes_put_array(to, count), step->element, at, count);
+	return put_elements(kmesp_pack_array(to, count), step->element, at, count);
 }
 
 /* Finds a field's bytes: false when they are not in the record. */
@@ -166,13 +167,13 @@ static inline uint8_t *put_field(const struct conversion *c,
 	case KMES_TRACE_LIST:
 		return put_list(c, step, at, size);
 	default:
-		return put_bytes(c, step, at, size, step->shape == KMES_TRACE_TEXT);
+		return kmesp_put_bytes(c, step, at, size, step->shape == KMES_TRACE_TEXT);
 	}
 }
 
 /* ---- events ---- */
 
-uint32_t kmes_trace_put_head(uint8_t *to, const char *type)
+uint32_t kmesp_trace_put_head(uint8_t *to, const char *type)
 {
 	size_t len = strlen(type);
 	struct kmes_event_header h = {
@@ -209,7 +210,7 @@ static uint32_t convert_raw(const struct kmes_trace_program *program, uint32_t i
 		char type[32];
 
 		snprintf(type, sizeof(type), "ftrace.unknown.%u", id);
-		kmes_pack_bytes(&p, head, kmes_trace_put_head(head, type));
+		kmes_pack_bytes(&p, head, kmesp_trace_put_head(head, type));
 	}
 	kmes_pack_map(&p, 1);
 	kmes_pack_text(&p, "raw");
@@ -217,9 +218,9 @@ static uint32_t convert_raw(const struct kmes_trace_program *program, uint32_t i
 	return kmes_pack_is_whole(&p) ? finish(to, stamp, p.len) : 0;
 }
 
-uint32_t kmes_trace_convert(const struct kmes_trace_formats *f,
-			    const struct kmes_trace_stamp *stamp, const uint8_t *record,
-			    uint32_t len, bool raw, uint8_t *to, uint32_t room)
+uint32_t kmesp_trace_convert(const struct kmes_trace_formats *f,
+			     const struct kmes_trace_stamp *stamp, const uint8_t *record,
+			     uint32_t len, bool raw, uint8_t *to, uint32_t room)
 {
 	const struct kmes_trace_program *program;
 	const struct kmes_trace_step *step, *last;

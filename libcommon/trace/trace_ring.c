@@ -47,17 +47,17 @@ struct trace_ring {
 
 /* ---- the clock ---- */
 
-void kmes_trace_clock_update(struct kmes_trace_clock *clock)
+void kmesp_trace_clock_update(struct kmes_trace_clock *clock)
 {
-	uint64_t best = UINT64_MAX, before = kmes_clock_ns(CLOCK_MONOTONIC);
+	uint64_t best = UINT64_MAX, before = kmesp_clock_ns(CLOCK_MONOTONIC);
 	unsigned int i;
 
 	if (clock->measured_ns && before - clock->measured_ns < REMEASURE_NS)
 		return;
 	/* The shortest pair of readings around the other clock is the best one. */
 	for (i = 0; i < MEASURE_TRIES; i++) {
-		uint64_t real = kmes_clock_ns(CLOCK_REALTIME);
-		uint64_t after = kmes_clock_ns(CLOCK_MONOTONIC);
+		uint64_t real = kmesp_clock_ns(CLOCK_REALTIME);
+		uint64_t after = kmesp_clock_ns(CLOCK_MONOTONIC);
 
 		if (after - before < best) {
 			best = after - before;
@@ -76,9 +76,9 @@ static void lose(struct kmes_trace_loss *loss, uint64_t count)
 	loss->pending += count;
 }
 
-void kmes_trace_loss_begin(struct kmes_trace_loss *loss,
-			   const struct kmes_subbuf_head *head, uint64_t count,
-			   uint64_t overrun)
+void kmesp_trace_loss_begin(struct kmes_trace_loss *loss,
+			    const struct kmes_subbuf_head *head, uint64_t count,
+			    uint64_t overrun)
 {
 	uint64_t most = overrun - loss->told;
 
@@ -88,7 +88,7 @@ void kmes_trace_loss_begin(struct kmes_trace_loss *loss,
 	lose(loss, head->has_count && count < most ? count : most);
 }
 
-void kmes_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun)
+void kmesp_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun)
 {
 	if (overrun > loss->told)
 		lose(loss, overrun - loss->told);
@@ -96,7 +96,7 @@ void kmes_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun)
 
 /* ---- the mapping ---- */
 
-int kmes_trace_map_error(struct kmes_error *err, uint16_t cpu, int error)
+int kmesp_trace_map_error(struct kmes_error *err, uint16_t cpu, int error)
 {
 	switch (error) {
 	case -EINVAL:
@@ -122,7 +122,7 @@ int kmes_trace_map_error(struct kmes_error *err, uint16_t cpu, int error)
 	}
 }
 
-void kmes_trace_unmap(struct kmes_trace_map *map)
+void kmesp_trace_unmap(struct kmes_trace_map *map)
 {
 	if (map->base)
 		munmap((void *)map->base, map->length);
@@ -164,8 +164,8 @@ static int map_whole(struct kmes_trace_map *map)
 	return r;
 }
 
-int kmes_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
-		   struct kmes_error *err)
+int kmesp_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
+		    struct kmes_error *err)
 {
 	char path[512];
 	int r;
@@ -174,11 +174,11 @@ int kmes_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
 	map->base = NULL;
 	map->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (map->fd < 0 && errno == ENOENT)
-		return kmes_trace_map_error(err, cpu, -EINVAL);
+		return kmesp_trace_map_error(err, cpu, -EINVAL);
 	r = map->fd < 0 ? -errno : map_whole(map);
 	if (r < 0) {
-		kmes_trace_unmap(map);
-		return kmes_trace_map_error(err, cpu, r);
+		kmesp_trace_unmap(map);
+		return kmesp_trace_map_error(err, cpu, r);
 	}
 	return 0;
 }
@@ -207,7 +207,7 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	if (t->begun || t->id != t->meta->reader.id)
 		t->pass_off = 0;
 	memcpy(t->page, from, KMES_SUBBUF_HEADER);
-	r = kmes_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
+	r = kmesp_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
 	t->id = t->meta->reader.id;
 	t->begun = true;
 	t->is_bad = r < 0;
@@ -216,9 +216,9 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	if (head.has_count) {
 		memcpy(t->page + KMES_SUBBUF_HEADER + head.commit,
 		       from + KMES_SUBBUF_HEADER + head.commit, sizeof(count));
-		count = kmes_subbuf_missed(&t->sb, &head);
+		count = kmesp_subbuf_missed(&t->sb, &head);
 	}
-	kmes_trace_loss_begin(&t->loss, &head, count, t->meta->overrun);
+	kmesp_trace_loss_begin(&t->loss, &head, count, t->meta->overrun);
 	return 0;
 }
 
@@ -242,7 +242,7 @@ static int take_records(struct kmes_ring *ring)
 	at += t->sb.end;
 	if (to == t->sb.end || t->is_bad)
 		return 0;
-	r = kmes_subbuf_extend(&t->sb, to);
+	r = kmesp_subbuf_extend(&t->sb, to);
 	if (r < 0) {
 		t->is_bad = true;
 		return r;
@@ -301,7 +301,7 @@ static int advance(struct kmes_ring *ring)
 	if (r < 0 || t->is_bad)
 		count_unwalked(t);
 	else if (r == 0)
-		kmes_trace_loss_settle(&t->loss, t->meta->overrun);
+		kmesp_trace_loss_settle(&t->loss, t->meta->overrun);
 	return r > 0;
 }
 
@@ -317,13 +317,13 @@ static bool put_record(struct kmes_ring *ring)
 	uint8_t *to = ring->buf + ring->len;
 	uint32_t size, room = ring->size - ring->len;
 
-	size = kmes_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len, false, to,
-				  room);
+	size = kmesp_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len, false, to,
+				   room);
 	if (!size && ring->len)
 		return false;
 	if (!size) /* not even into all of it */
-		size = kmes_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len,
-					  true, to, room);
+		size = kmesp_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len,
+					   true, to, room);
 	t->seq = stamp.seq;
 	t->loss.pending = size ? 0 : 1;
 	ring->len += size;
@@ -349,7 +349,7 @@ static void convert(struct kmes_ring *ring)
 
 	while (!t->over) {
 		if (!t->has_rec) {
-			r = kmes_subbuf_next(&t->sb, &t->rec);
+			r = kmesp_subbuf_next(&t->sb, &t->rec);
 			if (r <= 0)
 				break;
 			t->has_rec = is_wanted(t);
@@ -374,7 +374,7 @@ static int trace_fill(struct kmes_ring *ring)
 	ring->pos += ring->len;
 	ring->off = 0;
 	ring->len = 0;
-	kmes_trace_clock_update(t->clock);
+	kmesp_trace_clock_update(t->clock);
 	for (;;) {
 		convert(ring);
 		if (ring->len || t->over)
@@ -409,7 +409,7 @@ static void trace_close(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
 
-	kmes_trace_unmap(t->map);
+	kmesp_trace_unmap(t->map);
 	free(t->page);
 	free(t);
 	ring->priv = NULL;
@@ -424,10 +424,10 @@ static const struct kmes_ring_ops trace_ops = {
 	.close = trace_close,
 };
 
-int kmes_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
-			 struct kmes_trace_clock *clock,
-			 const struct kmes_trace_formats *formats, bool snapshot,
-			 struct kmes_error *err)
+int kmesp_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
+			  struct kmes_trace_clock *clock,
+			  const struct kmes_trace_formats *formats, bool snapshot,
+			  struct kmes_error *err)
 {
 	struct trace_ring *t = calloc(1, sizeof(*t));
 
@@ -446,11 +446,11 @@ int kmes_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
 	t->id = t->meta->reader.id;
 	t->pass_off = t->meta->reader.read;
 	t->walked = t->meta->read;
-	t->snapshot_ns = snapshot ? kmes_clock_ns(CLOCK_MONOTONIC) : UINT64_MAX;
+	t->snapshot_ns = snapshot ? kmesp_clock_ns(CLOCK_MONOTONIC) : UINT64_MAX;
 	ring->ops = &trace_ops;
 	ring->priv = t;
 	ring->fd = map->fd;
-	ring->is_sound = true;
+	ring->payload_is_trusted = true;
 	/* The buffer is as old as we are: the first record lost is a loss, too. */
 	ring->has_last = true;
 	return 0;

@@ -33,7 +33,7 @@ struct kmes_trace_clock {
 };
 
 /* Measures the offset if that is long ago. */
-void kmes_trace_clock_update(struct kmes_trace_clock *clock);
+void kmesp_trace_clock_update(struct kmes_trace_clock *clock);
 
 /* Losses counted so far against what the kernel's overrun says. */
 struct kmes_trace_loss {
@@ -45,12 +45,12 @@ struct kmes_trace_loss {
  * A sub-buffer was begun whose header says `head`, with `count` if it has one: what was
  * lost before it. `overrun` is the kernel's count right after.
  */
-void kmes_trace_loss_begin(struct kmes_trace_loss *loss,
-			   const struct kmes_subbuf_head *head, uint64_t count,
-			   uint64_t overrun);
+void kmesp_trace_loss_begin(struct kmes_trace_loss *loss,
+			    const struct kmes_subbuf_head *head, uint64_t count,
+			    uint64_t overrun);
 
 /* The buffer was found empty: whatever the kernel lost up to now came before. */
-void kmes_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun);
+void kmesp_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun);
 
 /* A buffer opened for reading. */
 struct kmes_trace_map {
@@ -60,20 +60,20 @@ struct kmes_trace_map {
 };
 
 /* Maps `folder`/per_cpu/cpuN/trace_pipe_raw. 0 or -errno; -EINVAL: no such buffer. */
-int kmes_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
-		   struct kmes_error *err);
-void kmes_trace_unmap(struct kmes_trace_map *map);
+int kmesp_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
+		    struct kmes_error *err);
+void kmesp_trace_unmap(struct kmes_trace_map *map);
 
 /* The sentence of a failed mapping; returns `error`. */
-int kmes_trace_map_error(struct kmes_error *err, uint16_t cpu, int error);
+int kmesp_trace_map_error(struct kmes_error *err, uint16_t cpu, int error);
 
 /*
  * Makes `ring` read the mapped buffer; `map`, `clock` and `formats` outlive it. 0 or
  * -errno with a sentence. With `snapshot` it ends with what is older than now.
  */
-int kmes_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
-			 struct kmes_trace_clock *clock,
-			 const struct kmes_trace_formats *formats, bool snapshot,
-			 struct kmes_error *err);
+int kmesp_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
+			  struct kmes_trace_clock *clock,
+			  const struct kmes_trace_formats *formats, bool snapshot,
+			  struct kmes_error *err);
 
 #endif

@@ -19,7 +19,7 @@ struct want {
 	struct kmes_glob *system, *event;
 };
 
-void kmes_trace_names_free(struct kmes_trace_names *names)
+void kmesp_trace_names_free(struct kmes_trace_names *names)
 {
 	free(names->name);
 	free(names->text);
@@ -40,7 +40,7 @@ static int split_names(struct kmes_trace_names *all, const char *available)
 	all->text = strdup(available);
 	all->name = calloc(lines + 2, sizeof(*all->name));
 	if (!all->text || !all->name) {
-		kmes_trace_names_free(all);
+		kmesp_trace_names_free(all);
 		return -ENOMEM;
 	}
 	for (at = strtok_r(all->text, "\n", &save); at;
@@ -58,8 +58,8 @@ static int split_names(struct kmes_trace_names *all, const char *available)
 
 static void want_fini(struct want *w)
 {
-	kmes_glob_free(w->system);
-	kmes_glob_free(w->event);
+	kmesp_glob_free(w->system);
+	kmesp_glob_free(w->event);
 }
 
 static int want_init(struct want *w, const char *text, size_t len, struct kmes_error *err)
@@ -71,10 +71,10 @@ static int want_init(struct want *w, const char *text, size_t len, struct kmes_e
 	w->text = text;
 	w->len = len;
 	w->system_len = strcspn(text, "/:,");
-	r = kmes_glob_new(&w->system, text, w->system_len, &why);
+	r = kmesp_glob_new(&w->system, text, w->system_len, &why);
 	if (r == 0 && w->system_len < len)
-		r = kmes_glob_new(&w->event, text + w->system_len + 1,
-				  len - w->system_len - 1, &why);
+		r = kmesp_glob_new(&w->event, text + w->system_len + 1,
+				   len - w->system_len - 1, &why);
 	if (r < 0)
 		kmes_error_set(err, r, "tracefs: '%.*s': %s", (int)len, text, why);
 	return r;
@@ -82,7 +82,7 @@ static int want_init(struct want *w, const char *text, size_t len, struct kmes_e
 
 static bool is_match(const struct kmes_glob *glob, const char *text)
 {
-	return kmes_glob_matches(glob, text, strlen(text));
+	return kmesp_glob_matches(glob, text, strlen(text));
 }
 
 /* Marks what matches; the number of them. */
@@ -211,8 +211,8 @@ static int mark_all(const char *wanted, const struct kmes_trace_names *all, bool
 	}
 }
 
-int kmes_trace_select(struct kmes_trace_names *out, const char *available,
-		      const char *wanted, struct kmes_error *err)
+int kmesp_trace_select(struct kmes_trace_names *out, const char *available,
+		       const char *wanted, struct kmes_error *err)
 {
 	size_t i, kept = 0;
 	bool *marks;
@@ -228,6 +228,6 @@ int kmes_trace_select(struct kmes_trace_names *out, const char *available,
 	out->count = kept;
 	free(marks);
 	if (r < 0)
-		kmes_trace_names_free(out);
+		kmesp_trace_names_free(out);
 	return r;
 }

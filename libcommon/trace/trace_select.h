@@ -23,8 +23,8 @@ struct kmes_trace_names {
  * without a slash that is no system may be an event of any system. One that nothing
  * matches is -ENOENT, with the nearest names in `err`.
  */
-int kmes_trace_select(struct kmes_trace_names *out, const char *available,
-		      const char *wanted, struct kmes_error *err);
-void kmes_trace_names_free(struct kmes_trace_names *names);
+int kmesp_trace_select(struct kmes_trace_names *out, const char *available,
+		       const char *wanted, struct kmes_error *err);
+void kmesp_trace_names_free(struct kmes_trace_names *names);
 
 #endif

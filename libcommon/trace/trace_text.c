@@ -94,7 +94,7 @@ static void put_line(FILE *to, const char *line, size_t len)
 	putc('\n', to);
 }
 
-int kmes_trace_text(const char *text, size_t len, char **out, size_t *out_len)
+int kmesp_trace_text(const char *text, size_t len, char **out, size_t *out_len)
 {
 	/* How the kernel would print it is of no interest, and the hardest to parse. */
 	static const char print[] = "\nprint fmt:";

@@ -62,7 +62,7 @@ void dump_input_open(struct dump_input *in, const struct dump_opts *opts, struct
 	in->is_row = opts->captures;
 	in->order_flag = dump_options_order_flag(opts);
 	if (in->is_row)
-		dump_row_open(&in->row, opts, cli);
+		dump_playback_open(&in->playback, opts, cli);
 	else
 		open_rings(in, opts, cli);
 }
@@ -70,26 +70,27 @@ void dump_input_open(struct dump_input *in, const struct dump_opts *opts, struct
 void dump_input_close(struct dump_input *in)
 {
 	if (in->is_row)
-		dump_row_close(&in->row);
+		dump_playback_close(&in->playback);
 	kmes_reader_close(in->reader);
 	cli_source_close(in->src);
 }
 
 int dump_input_next(struct dump_input *in, struct kmes_item *item)
 {
-	return in->is_row ? dump_row_next(&in->row, item) : next_of_rings(in, item);
+	return in->is_row ? dump_playback_next(&in->playback, item)
+			  : next_of_rings(in, item);
 }
 
 int dump_input_wait(struct dump_input *in, int timeout_ms, int watch_fd)
 {
 	if (in->is_row)
-		return dump_row_wait(&in->row, timeout_ms, watch_fd);
+		return dump_playback_wait(&in->playback, timeout_ms, watch_fd);
 	return kmes_reader_wait(in->reader, timeout_ms, watch_fd);
 }
 
 bool dump_input_is_sound(const struct dump_input *in)
 {
-	return !in->is_row || in->row.has_info;
+	return !in->is_row || in->playback.has_info;
 }
 
 void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info)
@@ -98,7 +99,7 @@ void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info
 	int slots;
 
 	if (in->is_row) {
-		*info = in->row.info;
+		*info = in->playback.info;
 		return;
 	}
 	memset(info, 0, sizeof(*info));
@@ -113,5 +114,5 @@ void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info
 
 bool dump_input_is(const struct dump_input *in, const struct stat *st)
 {
-	return in->is_row && S_ISREG(st->st_mode) && dump_row_has(&in->row, st);
+	return in->is_row && S_ISREG(st->st_mode) && dump_playback_has(&in->playback, st);
 }

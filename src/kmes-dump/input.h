@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* input.h - where events come from: the rings of a source, or captures in a row. */
+/* input.h - where events come from: the rings of a source, or captures in a playback. */
 #ifndef DUMP_INPUT_H
 #define DUMP_INPUT_H
 
@@ -7,7 +7,7 @@
 
 struct dump_input {
 	bool is_row; /* captures are read, not rings */
-	struct dump_row row;
+	struct dump_playback playback;
 
 	/* rings */
 	struct kmes_source *src;

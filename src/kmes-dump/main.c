@@ -27,16 +27,17 @@ static void print_summary(const struct dump_opts *opts, const struct dump_input 
 	if (in->src)
 		cli_warn("source %s, rings: %u", kmes_source_name(in->src),
 			 kmes_reader_rings(in->reader));
-	dump_tally_print(tally, kmes_filter_is_set(opts->events.filter));
+	dump_tally_print(tally, kmesp_filter_is_set(opts->events.filter));
 }
 
 static int end_status(const struct dump_opts *opts, enum dump_end end, int printed,
 		      const struct dump_tally *tally)
 {
-	int status = cli_worse(end == DUMP_END_FAILED ? CLI_FAILED : CLI_DONE, printed);
+	int status =
+		cli_status_max(end == DUMP_END_FAILED ? CLI_FAILED : CLI_DONE, printed);
 
 	if (opts->fail_on_loss && tally->lost)
-		status = cli_worse(status, CLI_LOSS);
+		status = cli_status_max(status, CLI_LOSS);
 	return status;
 }
 
@@ -65,13 +66,13 @@ int main(int argc, char **argv)
 		       &tally);
 
 	status = opts.record.file ? dump_record_close(&recorder) : CLI_DONE;
-	status = cli_worse(status, cli_print_close(&printer, &reader_is_gone));
+	status = cli_status_max(status, cli_print_close(&printer, &reader_is_gone));
 	if (opts.record.file)
 		reader_is_gone |= dump_record_reader_is_gone(&recorder);
 	if (!opts.quiet && !reader_is_gone)
 		print_summary(&opts, &input, &tally);
-	if (input.row.has_failed)
-		status = cli_worse(status, CLI_FAILED);
+	if (input.playback.has_failed)
+		status = cli_status_max(status, CLI_FAILED);
 	status = end_status(&opts, end, status, &tally);
 	is_cut_short = end == DUMP_END_STOPPED &&
 		       (opts.snapshot || (opts.captures && !opts.follow_capture));

@@ -217,8 +217,8 @@ static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 
 	if (!text)
 		return false;
-	if (kmes_when_parse(when, text, now_ns(), opts->events.time == KMES_TIME_LOCAL,
-			    &why)) {
+	if (kmesp_when_parse(when, text, now_ns(), opts->events.time == KMES_TIME_LOCAL,
+			     &why)) {
 		snprintf(what, sizeof(what), "--%s: %s", option, why);
 		cli_usage_error(what, text);
 	}
@@ -340,8 +340,8 @@ uint32_t dump_options_order_flag(const struct dump_opts *opts)
 static uint64_t point_of(const struct dump_opts *opts, const struct kmes_when *when,
 			 uint64_t now, uint64_t first_ns)
 {
-	return opts->captures ? kmes_when_after(when, first_ns)
-			      : kmes_when_before(when, now);
+	return opts->captures ? kmesp_when_after(when, first_ns)
+			      : kmesp_when_before(when, now);
 }
 
 void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns)
@@ -355,5 +355,5 @@ void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns)
 		opts->until_ns = point_of(opts, &opts->until, now, first_ns) +
 				 (opts->until.unit_ns - 1);
 	if (opts->has_since || opts->has_until)
-		kmes_filter_set_times(opts->events.filter, since_ns, opts->until_ns);
+		kmesp_filter_set_times(opts->events.filter, since_ns, opts->until_ns);
 }

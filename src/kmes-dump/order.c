@@ -244,7 +244,7 @@ static struct recording *find_recording(struct dump_order *o,
 						     : KMES_CAPTURE_BY_TIME;
 	struct recording *recording;
 
-	if (o->newest && kmes_capture_is_same_info(&o->newest->info, info))
+	if (o->newest && kmesp_capture_is_same_info(&o->newest->info, info))
 		return o->newest;
 	recording = calloc(1, sizeof(*recording));
 	if (!recording)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* playback.h - captures in a row, read as one stream. */
+/* playback.h - captures in a playback, read as one stream. */
 #ifndef DUMP_PLAYBACK_H
 #define DUMP_PLAYBACK_H
 
@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-struct dump_row {
+struct dump_playback {
 	char **files; /* the next one to open */
 	char **all_files;
 	const struct cli *cli; /* for -c */
@@ -32,20 +32,21 @@ struct dump_row {
 	bool has_failed;
 };
 
-void dump_row_open(struct dump_row *row, const struct dump_opts *opts,
-		   const struct cli *cli);
-void dump_row_close(struct dump_row *row);
+void dump_playback_open(struct dump_playback *playback, const struct dump_opts *opts,
+			const struct cli *cli);
+void dump_playback_close(struct dump_playback *playback);
 
 /* As dump_input_next. CPUs of -c that no capture can have exit 2. */
-int dump_row_next(struct dump_row *row, struct kmes_item *item);
+int dump_playback_next(struct dump_playback *playback, struct kmes_item *item);
 
 /* What was read and not yet handed out, because of its order: 1 or 0. */
-int dump_row_rest(struct dump_row *row, struct kmes_item *item);
-bool dump_row_holds_some(const struct dump_row *row);
+int dump_playback_rest(struct dump_playback *playback, struct kmes_item *item);
+bool dump_playback_holds_some(const struct dump_playback *playback);
 
-bool dump_row_wait(const struct dump_row *row, int timeout_ms, int watch_fd);
+bool dump_playback_wait(const struct dump_playback *playback, int timeout_ms,
+			int watch_fd);
 
 /* Whether one of the captures is the file of this stat(2). */
-bool dump_row_has(const struct dump_row *row, const struct stat *st);
+bool dump_playback_has(const struct dump_playback *playback, const struct stat *st);
 
 #endif

@@ -215,7 +215,7 @@ static int begin(struct dump_recorder *rec, bool append)
 		.arg = rec,
 	};
 	int fd = open_fd(rec, append);
-	int r = fd < 0 ? fd : kmes_capture_begin(&rec->writer, fd, &rec->info, &options);
+	int r = fd < 0 ? fd : kmesp_capture_begin(&rec->writer, fd, &rec->info, &options);
 
 	if (r < 0) {
 		rec->writer = NULL;
@@ -240,7 +240,7 @@ static void end(struct dump_recorder *rec)
 
 	if (!rec->writer)
 		return;
-	r = kmes_capture_end(rec->writer, &safe);
+	r = kmesp_capture_end(rec->writer, &safe);
 	rec->writer = NULL;
 	if (r < 0)
 		fail(rec, r, safe);
@@ -287,11 +287,12 @@ static void follow_info(struct dump_recorder *rec)
 	struct kmes_capture_info info;
 	int r;
 
-	if (!rec->in->is_row || kmes_capture_is_same_info(&rec->in->row.info, &rec->info))
+	if (!rec->in->is_row ||
+	    kmesp_capture_is_same_info(&rec->in->playback.info, &rec->info))
 		return;
 	dump_input_info(rec->in, &info);
 	rec->info = info;
-	r = kmes_capture_add_header(rec->writer, &info);
+	r = kmesp_capture_add_header(rec->writer, &info);
 	if (r < 0)
 		end(rec);
 }
@@ -303,13 +304,13 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 	if (rec->error)
 		return;
 	if (rec->opts->rotate_size && rec->events &&
-	    kmes_capture_has_grown_to(rec->writer, rec->opts->rotate_size))
+	    kmesp_capture_has_grown_to(rec->writer, rec->opts->rotate_size))
 		rotate(rec);
 	if (!rec->error)
 		follow_info(rec);
 	if (rec->error)
 		return;
-	r = kmes_capture_add_event(rec->writer, event);
+	r = kmesp_capture_add_event(rec->writer, event);
 	rec->events++;
 	if (r < 0)
 		end(rec);
@@ -321,14 +322,14 @@ void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss)
 
 	if (!rec->error)
 		follow_info(rec);
-	r = rec->error ? 0 : kmes_capture_add_loss(rec->writer, loss);
+	r = rec->error ? 0 : kmesp_capture_add_loss(rec->writer, loss);
 	if (r < 0)
 		end(rec);
 }
 
 void dump_record_push(struct dump_recorder *rec)
 {
-	int r = rec->error || !rec->writer ? 0 : kmes_capture_push(rec->writer);
+	int r = rec->error || !rec->writer ? 0 : kmesp_capture_push(rec->writer);
 
 	if (r < 0)
 		end(rec);

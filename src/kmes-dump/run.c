@@ -46,7 +46,7 @@ static uint64_t clock_ns(clockid_t clock)
 static void set_times(struct run *run, uint64_t first_ns)
 {
 	dump_options_set_times(run->opts, first_ns);
-	run->has_filter = kmes_filter_is_set(run->opts->events.filter);
+	run->has_filter = kmesp_filter_is_set(run->opts->events.filter);
 	run->has_times = true;
 }
 
@@ -65,7 +65,7 @@ static bool take_event(struct run *run, const struct kmes_event *event)
 	run->tally->read++;
 	if (!run->has_times)
 		set_times(run, event->ts_ns);
-	if (run->has_filter && !kmes_filter_passes(run->opts->events.filter, event))
+	if (run->has_filter && !kmesp_filter_passes(run->opts->events.filter, event))
 		return false;
 	if (run->recorder)
 		dump_record_event(run->recorder, event);
@@ -77,7 +77,7 @@ static bool take_event(struct run *run, const struct kmes_event *event)
 static bool take_item(struct run *run, const struct kmes_item *item)
 {
 	if (run->input->is_row && run->opts->print.with_boot)
-		cli_print_set_boot_id(run->printer, run->input->row.info.boot_id);
+		cli_print_set_boot_id(run->printer, run->input->playback.info.boot_id);
 	switch (item->kind) {
 	case KMES_ITEM_EVENT:
 		return take_event(run, item->event);
@@ -105,7 +105,7 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 		return false;
 	if (run->drain_ns == UINT64_MAX)
 		run->drain_ns = now_ns + DRAIN_NS;
-	rings_are_empty &= !dump_row_holds_some(&run->input->row);
+	rings_are_empty &= !dump_playback_holds_some(&run->input->playback);
 	return rings_are_empty || now_ns >= run->drain_ns;
 }
 
@@ -183,7 +183,7 @@ static void take_rest(struct run *run)
 	struct kmes_item item;
 
 	while (run->tally->printed < run->opts->count && !has_failed(run) &&
-	       dump_row_rest(&run->input->row, &item))
+	       dump_playback_rest(&run->input->playback, &item))
 		if (take_item(run, &item))
 			return;
 }
@@ -241,7 +241,7 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		.recorder = recorder,
 		.writes_stdout = opts->prints || !strcmp(opts->record.file, "-"),
 		.tally = tally,
-		.has_filter = kmes_filter_is_set(opts->events.filter),
+		.has_filter = kmesp_filter_is_set(opts->events.filter),
 		.stop_ns = cli_sum_capped(now_ns, opts->duration_ns),
 		.drain_ns = UINT64_MAX,
 		.reader_looked_ns = now_ns,

@@ -7,7 +7,7 @@
  *	lines.c	  the events of a file
  *	input.c	  lines of a file, in bounded memory
  *	json.c	  JSON text to MessagePack, and the object around an event
- *	letter.c  what the letter of JSON forbids and yajl lets pass
+ *	strict.c  what the letter of JSON forbids and yajl lets pass
  *	build.c	  one MessagePack value, written as its parts come
  *	tags.c	  {"$bin": ..} and its kind, back to what they stood for
  *	sender.c  batches, pace, waiting out the rate limit
@@ -114,10 +114,10 @@ int json_event(struct json *j, const char *line, size_t len, struct kmes_pack *o
 int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *out,
 	       struct reason *why);
 
-/* ---- letter.c ---- */
+/* ---- strict.c ---- */
 
 /* 0, or -EINVAL with the reason. What is no JSON for other reasons passes. */
-int letter_check(const char *text, size_t len, struct reason *why);
+int strict_check(const char *text, size_t len, struct reason *why);
 
 /* ---- input.c ---- */
 

@@ -281,7 +281,7 @@ static int set_syntax_reason(struct json *j)
 /* All of the text, which ends in a newline. */
 static int parse(struct json *j, const char *text, size_t len)
 {
-	int r = letter_check(text, len, j->build.why);
+	int r = strict_check(text, len, j->build.why);
 
 	if (r == 0)
 		r = parser_make(j);

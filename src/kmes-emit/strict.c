@@ -78,7 +78,7 @@ static bool has_control(const char *text, size_t len)
 	return false;
 }
 
-int letter_check(const char *text, size_t len, struct reason *why)
+int strict_check(const char *text, size_t len, struct reason *why)
 {
 	if (!kmes_utf8_valid(text, (uint32_t)len))
 		return reason_set(why, "not JSON: not UTF-8");

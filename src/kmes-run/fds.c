@@ -19,7 +19,7 @@ static void use_the_hard_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int run_keep_alone(int *const fds[], int count, int first)
+int run_fds_keep_only(int *const fds[], int count, int first)
 {
 	int i;
 
@@ -39,7 +39,7 @@ int run_keep_alone(int *const fds[], int count, int first)
 	return 0;
 }
 
-int run_give_away(int first, int last)
+int run_fds_to_null(int first, int last)
 {
 	int fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

@@ -61,7 +61,8 @@ static _Noreturn void serve_to_the_last(int listener, int device)
 	 * stops is the job that we are no part of any more.
 	 */
 	setsid();
-	if (run_keep_alone(kept, 2, 3) < 0 || run_give_away(0, 2) < 0 || chdir("/") < 0)
+	if (run_fds_keep_only(kept, 2, 3) < 0 || run_fds_to_null(0, 2) < 0 ||
+	    chdir("/") < 0)
 		_exit(RUN_FAILED);
 	p.fd = listener;
 	while (poll(&p, 1, -1) < 0 || !(p.revents & POLLHUP))

@@ -54,7 +54,7 @@ static int keep_own_alone(struct run_program *program, int *device, int *signals
 {
 	int *const kept[] = { &program->sock, &program->listener, device, signals };
 
-	if (run_keep_alone(kept, 4, 3) == 0 && run_give_away(0, 1) == 0)
+	if (run_fds_keep_only(kept, 4, 3) == 0 && run_fds_to_null(0, 1) == 0)
 		return 0;
 	cli_error("cannot keep what is needed open: %s", strerror(errno));
 	return -1;

@@ -56,13 +56,13 @@ void run_signals_pass(int signals, pid_t pid);
  */
 void run_signals_stop_with(pid_t pid);
 
-/* ---- keep.c ---- */
+/* ---- fds.c ---- */
 
 /* Moves descriptors to `first` and on, and closes all others behind; 0 or -1. */
-int run_keep_alone(int *const fds[], int count, int first);
+int run_fds_keep_only(int *const fds[], int count, int first);
 
 /* Puts /dev/null into these places: whoever waits for their end waits no longer; 0 or -1. */
-int run_give_away(int first, int last);
+int run_fds_to_null(int first, int last);
 
 /*
  * Whether a message on standard error can be written at once. The program may have filled

@@ -76,7 +76,7 @@ static uint64_t size_within(struct cli *cli, const char *text, uint64_t min, uin
 
 static void take_socket(struct sim_options *options, const char *text)
 {
-	int r = kmes_sim_address(&options->address, text);
+	int r = kmesp_sim_address(&options->address, text);
 
 	if (r < 0)
 		cli_usage_error(r == -EINVAL ? "--socket: empty" : "--socket: too long",
@@ -86,7 +86,7 @@ static void take_socket(struct sim_options *options, const char *text)
 /* Where it listens when the command line does not say. */
 static void default_socket(struct sim_options *options)
 {
-	if (kmes_sim_address(&options->address, NULL) == 0)
+	if (kmesp_sim_address(&options->address, NULL) == 0)
 		return;
 	cli_error("XDG_RUNTIME_DIR is too long for a socket's name");
 	exit(CLI_FAILED);

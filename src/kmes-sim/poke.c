@@ -92,7 +92,7 @@ int sim_poke(const char *socket, const char *action)
 
 	if (parse(&poke, action) < 0)
 		cli_usage_error("--test: no such action", action);
-	if (kmes_sim_connect(&client, socket, NULL, &err) < 0) {
+	if (kmesp_sim_connect(&client, socket, NULL, &err) < 0) {
 		cli_error("%s", err.text);
 		return CLI_FAILED;
 	}
@@ -103,12 +103,12 @@ int sim_poke(const char *socket, const char *action)
 		.count = poke.what,
 		.value = poke.value,
 	};
-	r = kmes_sim_exchange(&client, &ex);
+	r = kmesp_sim_exchange(&client, &ex);
 	if (r == 0)
 		r = ex.reply.error;
-	kmes_sim_close_fds(ex.fds);
-	kmes_sim_disconnect(&client);
+	kmesp_sim_close_fds(ex.fds);
+	kmesp_sim_disconnect(&client);
 	if (r < 0)
-		cli_error("--test=%s: %s", action, kmes_sim_reason(r));
+		cli_error("--test=%s: %s", action, kmesp_sim_reason(r));
 	return r < 0 ? CLI_FAILED : CLI_DONE;
 }

@@ -51,7 +51,7 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 		      const struct kmes_cpus *cpus)
 {
 	const char *name = strcmp(file, "-") ? file : "standard input";
-	int rc, fd = kmes_capture_open_file(file);
+	int rc, fd = kmesp_capture_open_file(file);
 	struct kmes_capture_reader *reader;
 	struct kmes_item item;
 	bool is_open = false;
@@ -61,11 +61,11 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 		cli_error("%s: %s", name, strerror(-fd));
 		return -EIO;
 	}
-	if (kmes_capture_open(&reader, fd, false) < 0)
+	if (kmesp_capture_open(&reader, fd, false) < 0)
 		cli_no_memory();
 	do {
-		rc = kmes_capture_next(reader, &item);
-		note_slots(cs, &is_open, kmes_capture_info(reader));
+		rc = kmesp_capture_next(reader, &item);
+		note_slots(cs, &is_open, kmesp_capture_info(reader));
 		if (rc > 0 && item.kind == KMES_ITEM_NOTE) {
 			cli_error("%s: %s", name, item.note);
 			cs->is_truncated = true;
@@ -73,16 +73,16 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 			cli_no_memory();
 		}
 		if (rc == 0)
-			kmes_capture_wait(reader, WAIT_MS, -1);
+			kmesp_capture_wait(reader, WAIT_MS, -1);
 	} while (rc >= 0 && !cli_stop_signal());
-	if (*kmes_capture_warning(reader))
-		cli_warn("%s: %s", name, kmes_capture_warning(reader));
+	if (*kmesp_capture_warning(reader))
+		cli_warn("%s: %s", name, kmesp_capture_warning(reader));
 	if (rc < 0 && rc != -ENODATA) {
-		cli_error("%s: %s", name, kmes_capture_error(reader));
+		cli_error("%s: %s", name, kmesp_capture_error(reader));
 		cs->is_truncated = true;
 	}
-	rc = kmes_capture_info(reader) ? 0 : -EPROTO;
-	kmes_capture_close(reader);
+	rc = kmesp_capture_info(reader) ? 0 : -EPROTO;
+	kmesp_capture_close(reader);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* interval.c - sleeps from beat to beat, an eye on who reads. */
+/* interval.c - sleeps from interval to interval, an eye on who reads. */
 #include "interval.h"
 
 #include <time.h>
@@ -15,29 +15,31 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-void beat_start(struct beat *beat, uint64_t interval_ns)
+void interval_start(struct interval *interval, uint64_t interval_ns)
 {
 	uint64_t now = now_ns();
 
-	beat->interval_ns = interval_ns;
-	beat->next_ns = interval_ns > UINT64_MAX - now ? UINT64_MAX : now + interval_ns;
+	interval->interval_ns = interval_ns;
+	interval->next_ns = interval_ns > UINT64_MAX - now ? UINT64_MAX
+							   : now + interval_ns;
 }
 
-void beat_pass(struct beat *beat)
+void interval_pass(struct interval *interval)
 {
 	uint64_t now = now_ns();
 
-	if (now >= beat->next_ns)
-		beat->next_ns += ((now - beat->next_ns) / beat->interval_ns + 1) *
-				 beat->interval_ns;
+	if (now >= interval->next_ns)
+		interval->next_ns +=
+			((now - interval->next_ns) / interval->interval_ns + 1) *
+			interval->interval_ns;
 }
 
-bool beat_wait(struct beat *beat, const struct cli_out *out)
+bool interval_wait(struct interval *interval, const struct cli_out *out)
 {
 	uint64_t now = now_ns();
 
-	while (now < beat->next_ns) {
-		uint64_t left = beat->next_ns - now;
+	while (now < interval->next_ns) {
+		uint64_t left = interval->next_ns - now;
 		struct timespec step = {
 			.tv_nsec = (long)(left < LOOK_NS ? left : LOOK_NS),
 		};
@@ -47,6 +49,6 @@ bool beat_wait(struct beat *beat, const struct cli_out *out)
 			return false;
 		now = now_ns();
 	}
-	beat_pass(beat);
+	interval_pass(interval);
 	return !cli_stop_signal();
 }

@@ -5,21 +5,21 @@
 
 #include "cli/cli.h"
 
-struct beat {
+struct interval {
 	uint64_t interval_ns;
 	uint64_t next_ns; /* CLOCK_MONOTONIC */
 };
 
-void beat_start(struct beat *beat, uint64_t interval_ns);
+void interval_start(struct interval *interval, uint64_t interval_ns);
 
-/* The next beat is one that is still to come. */
-void beat_pass(struct beat *beat);
+/* The next interval is one that is still to come. */
+void interval_pass(struct interval *interval);
 
 /*
- * Sleeps to the next beat; other signals than those to stop change nothing. Beats that
+ * Sleeps to the next interval; other signals than those to stop change nothing. Intervals that
  * are over already are left out. False: a stop was asked for, or the reader of `out` is
  * gone.
  */
-bool beat_wait(struct beat *beat, const struct cli_out *out);
+bool interval_wait(struct interval *interval, const struct cli_out *out);
 
 #endif

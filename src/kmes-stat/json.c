@@ -94,26 +94,26 @@ static void say_string(struct cli_out *out, put_string *put, const char *name, s
 {
 	struct kmes_outbuf text;
 
-	if (kmes_outbuf_init(&text) < 0)
+	if (kmesp_outbuf_init(&text) < 0)
 		cli_no_memory();
-	kmes_out_end(&text, put(&text, kmes_out_begin(&text), (const uint8_t *)name,
-				(uint32_t)len));
+	kmesp_out_end(&text, put(&text, kmesp_out_begin(&text), (const uint8_t *)name,
+				 (uint32_t)len));
 	if (text.error)
 		cli_no_memory();
 	cli_out_write(out, text.data, text.len);
-	kmes_outbuf_fini(&text);
+	kmesp_outbuf_fini(&text);
 }
 
 void stat_say_name(struct cli_out *out, const char *name, size_t len)
 {
 	cli_out_write(out, "\"", 1);
-	say_string(out, put_json, name, len);
+	say_string(out, kmesp_put_json, name, len);
 	cli_out_write(out, "\"", 1);
 }
 
 void stat_say_type(struct cli_out *out, const char *type, size_t len)
 {
-	say_string(out, put_type, type, len);
+	say_string(out, kmesp_put_type, type, len);
 }
 
 void stat_json_types(struct cli_out *out, const struct stat_types *types)

@@ -171,17 +171,17 @@ static int follow_source(void *arg, struct kmes_error *err)
 	return r < 0 ? r : 1;
 }
 
-/* A sample at each beat, until COUNT, a signal, or nobody reads: 1; 0: ended, or -errno. */
+/* A sample at each interval, until COUNT, a signal, or nobody reads: 1; 0: ended, or -errno. */
 static int run(const struct stat_opts *opts, struct subject *subject, struct cli_out *out,
 	       struct kmes_error *err)
 {
 	uint64_t done = 0;
-	struct beat beat;
+	struct interval interval;
 	int r = opts->textfile ? stat_textfile_check(opts->textfile, err) : 0;
 
 	if (r < 0)
 		return r;
-	beat_start(&beat, opts->interval_ns);
+	interval_start(&interval, opts->interval_ns);
 	for (;;) {
 		r = put_sample(opts, &subject->s, out, err);
 		if (r == -EINTR && cli_stop_signal())
@@ -192,7 +192,7 @@ static int run(const struct stat_opts *opts, struct subject *subject, struct cli
 		done += r == 0;
 		if (out->error || !opts->interval_ns || done == opts->count)
 			return 1;
-		if (r == 0 && !beat_wait(&beat, out))
+		if (r == 0 && !interval_wait(&interval, out))
 			return 1;
 		r = follow_source(subject, err);
 		if (r <= 0)
@@ -231,15 +231,15 @@ static int run_capture(const struct stat_opts *opts, struct cli *cli)
 	return status;
 }
 
-/* A sample of the kernel's trace buffers at each beat. 0 or -errno. */
-static int run_beats(const struct stat_opts *opts, struct trace_stat *s, struct cli *cli,
-		     struct cli_out *out, struct kmes_error *err)
+/* A sample of the kernel's trace buffers at each interval. 0 or -errno. */
+static int run_at_intervals(const struct stat_opts *opts, struct trace_stat *s,
+			    struct cli *cli, struct cli_out *out, struct kmes_error *err)
 {
 	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
 	uint64_t done = 0;
-	struct beat beat;
+	struct interval interval;
 
-	beat_start(&beat, opts->interval_ns);
+	interval_start(&interval, opts->interval_ns);
 	for (;;) {
 		int r = trace_stat_take(s, cpus, err);
 
@@ -252,7 +252,7 @@ static int run_beats(const struct stat_opts *opts, struct trace_stat *s, struct 
 		cli_out_flush(out);
 		if (out->error || !opts->interval_ns || ++done == opts->count)
 			return 0;
-		if (!beat_wait(&beat, out))
+		if (!interval_wait(&interval, out))
 			return 0;
 	}
 }
@@ -276,7 +276,7 @@ static int run_trace(const struct stat_opts *opts, struct cli *cli)
 	trace_stat_restart(&s);
 	cli_out_stdout(&out);
 	if (r == 0)
-		r = run_beats(opts, &s, cli, &out, &err);
+		r = run_at_intervals(opts, &s, cli, &out, &err);
 	status = cli_out_close(&out);
 	if (r < 0)
 		cli_error("%s", err.text);

@@ -30,7 +30,7 @@ int trace_stat_open(struct trace_stat *s, struct kmes_error *err)
 {
 	_Static_assert(sizeof(s->root) == KMES_TRACE_PATH, "room for the path");
 	memset(s, 0, sizeof(*s));
-	return kmes_trace_root(s->root, err);
+	return kmesp_trace_root(s->root, err);
 }
 
 static void free_rows(struct trace_stat_row *rows, size_t count)
@@ -97,7 +97,7 @@ static int64_t read_number(const char *folder, const char *name)
 	int64_t number;
 	char *text;
 	size_t len;
-	int r = kmes_trace_read(folder, name, &text, &len);
+	int r = kmesp_trace_read(folder, name, &text, &len);
 
 	if (r < 0)
 		return r;
@@ -116,7 +116,7 @@ static int read_cpu(struct trace_stat *s, const char *folder, const char *buffer
 	int r;
 
 	snprintf(name, sizeof(name), "per_cpu/cpu%u/stats", cpu);
-	r = kmes_trace_read(folder, name, &text, &len);
+	r = kmesp_trace_read(folder, name, &text, &len);
 	if (r < 0)
 		return r;
 	row = add_row(s, buffer, cpu);
@@ -141,7 +141,7 @@ static int read_buffer(struct trace_stat *s, const char *folder, const char *buf
 {
 	/* Before Linux 6.8 a sub-buffer was always a page. */
 	int64_t subbuf_kb = read_number(folder, "buffer_subbuf_size_kb");
-	int cpu, r = 0, count = kmes_trace_cpus(folder);
+	int cpu, r = 0, count = kmesp_trace_cpus(folder);
 
 	if (count < 0)
 		return count;

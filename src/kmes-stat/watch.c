@@ -226,9 +226,9 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 		      watch_follow *follow, void *arg, struct kmes_error *err)
 {
 	uint64_t done = 0;
-	struct beat beat;
+	struct interval interval;
 
-	beat_start(&beat, interval_ns);
+	interval_start(&interval, interval_ns);
 	for (;;) {
 		int r = stat_sampler_take(w->s, err);
 
@@ -238,10 +238,10 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 			return r;
 		if (r == 0) {
 			draw(w);
-			if (++done == count || !until(w, beat.next_ns))
+			if (++done == count || !until(w, interval.next_ns))
 				return 1;
 		}
-		beat_pass(&beat);
+		interval_pass(&interval);
 		r = follow(arg, err);
 		if (r <= 0)
 			return r;

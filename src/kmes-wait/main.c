@@ -97,7 +97,8 @@ int main(int argc, char **argv)
 
 	end = wait_run(&opts, reader, &command, &printer);
 
-	status = cli_worse(end_status(end), cli_print_close(&printer, &reader_is_gone));
+	status = cli_status_max(end_status(end),
+				cli_print_close(&printer, &reader_is_gone));
 	tell_end(&opts, end, &command);
 	kmes_reader_close(reader);
 	cli_source_close(src);

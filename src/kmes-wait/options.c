@@ -68,7 +68,7 @@ static void choose_conditions(struct wait_opts *opts, const struct cli *cli)
 {
 	bool others = opts->on_resize || opts->on_loss || opts->on_idle;
 
-	if (!others || kmes_filter_is_set(opts->events.filter) || cli->cpus.count)
+	if (!others || kmesp_filter_is_set(opts->events.filter) || cli->cpus.count)
 		opts->on_events = true;
 }
 

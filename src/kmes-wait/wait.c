@@ -44,7 +44,7 @@ static uint64_t now_ns(void)
 
 static bool is_json(const struct wait *w)
 {
-	return w->opts->print.format == &kmes_format_json;
+	return w->opts->print.format == &kmesp_format_json;
 }
 
 static void print_resize(struct wait *w, const struct kmes_resize *r)
@@ -77,7 +77,7 @@ static bool take_event(struct wait *w, const struct kmes_event *event)
 {
 	if (!w->opts->on_events && !w->opts->on_idle)
 		return false;
-	if (!kmes_filter_passes(w->opts->events.filter, event))
+	if (!kmesp_filter_passes(w->opts->events.filter, event))
 		return false;
 	if (w->opts->on_idle)
 		w->idle_at_ns = cli_sum_capped(now_ns(), w->opts->idle_ns);

@@ -173,9 +173,9 @@ static struct held read_back(const char *path)
 	struct kmes_item item;
 	int rc;
 
-	if (kmes_capture_open(&r, open(path, O_RDONLY | O_CLOEXEC), false) < 0)
+	if (kmesp_capture_open(&r, open(path, O_RDONLY | O_CLOEXEC), false) < 0)
 		die(path);
-	while ((rc = kmes_capture_next(r, &item)) >= 0) {
+	while ((rc = kmesp_capture_next(r, &item)) >= 0) {
 		if (rc && item.kind == KMES_ITEM_LOSS)
 			held.lost += item.loss.last - item.loss.first + 1;
 		if (rc && item.kind == KMES_ITEM_EVENT) {
@@ -185,7 +185,7 @@ static struct held read_back(const char *path)
 	}
 	if (rc != -ENODATA)
 		die("the capture is not complete");
-	kmes_capture_close(r);
+	kmesp_capture_close(r);
 	return held;
 }
 

@@ -30,7 +30,7 @@ static uint64_t out_bytes;
 static char *put_str(char *p, const char *s)
 {
 	*p++ = (char)(0xa0 | strlen(s));
-	return put_bytes(p, s, strlen(s));
+	return kmesp_put_bytes(p, s, strlen(s));
 }
 
 /* Four fields, 67 bytes. */
@@ -164,7 +164,7 @@ static void format_sink(void *ctx, const struct kmes_event *event)
 {
 	struct format_ctx *c = ctx;
 
-	kmes_formatter_event(&c->f, &c->out, event);
+	kmesp_formatter_event(&c->f, &c->out, event);
 }
 
 static double bench_format(const char *name, const struct kmes_format *format,
@@ -177,7 +177,7 @@ static double bench_format(const char *name, const struct kmes_format *format,
 	};
 	double seconds;
 
-	kmes_formatter_init(&c.f, format, options);
+	kmesp_formatter_init(&c.f, format, options);
 	out_bytes = 0;
 	seconds = seconds_an_event(format_sink, &c);
 	report(name, seconds, (double)out_bytes / events_count / ROUNDS / PASSES);
@@ -200,12 +200,12 @@ int main(void)
 	tap_note("%zu events of %zu bytes", events_count, events_len / events_count);
 	report("walking headers only", seconds_an_event(walk_sink, &sum), 0);
 	report("snprintf of a fixed line", seconds_an_event(snprintf_sink, &out), 0);
-	text = bench_format("text", &kmes_format_text, &plain);
-	bench_format("text, coloured", &kmes_format_text, &color);
-	bench_format("text, cut to 80 columns", &kmes_format_text, &cut);
-	bench_format("pretty", &kmes_format_pretty, &plain);
-	bench_format("hex", &kmes_format_hex, &plain);
-	json = bench_format("json", &kmes_format_json, &plain);
+	text = bench_format("text", &kmesp_format_text, &plain);
+	bench_format("text, coloured", &kmesp_format_text, &color);
+	bench_format("text, cut to 80 columns", &kmesp_format_text, &cut);
+	bench_format("pretty", &kmesp_format_pretty, &plain);
+	bench_format("hex", &kmesp_format_hex, &plain);
+	json = bench_format("json", &kmesp_format_json, &plain);
 	tap_note("the aim of 4 million events a second as text is %s",
 		 text < 250e-9 ? "reached" : "missed");
 	tap_note("the aim of 3 million events a second as JSON is %s",

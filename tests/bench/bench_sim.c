@@ -158,7 +158,7 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/s", folder);
 	snprintf(name, sizeof(name), "sim:%s", path);
-	kmes_sim_address(&options.address, path);
+	kmesp_sim_address(&options.address, path);
 	fflush(stdout);
 	child = start_server();
 	if (child < 0)

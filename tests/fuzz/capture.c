@@ -48,7 +48,7 @@ static void add_random(struct kmes_capture_writer *w, struct capture *c)
 	struct kmes_event e;
 
 	kmes_event_parse(&e, bytes, testring_build(&event, bytes, sizeof(bytes)), ROOM);
-	kmes_capture_add_event(w, &e);
+	kmesp_capture_add_event(w, &e);
 	c->events++;
 }
 
@@ -62,22 +62,22 @@ static bool make(struct capture *c)
 	ssize_t len;
 
 	c->events = 0;
-	if (fd < 0 || kmes_capture_begin(&w, dup(fd), &info, &options) < 0)
+	if (fd < 0 || kmesp_capture_begin(&w, dup(fd), &info, &options) < 0)
 		return false;
 	for (i = 0; i < n; i++) {
 		struct kmes_loss loss = { 0, 1, 2, 3 };
 
 		if (!hostile_below(&random_state, 5))
-			kmes_capture_add_loss(w, &loss);
+			kmesp_capture_add_loss(w, &loss);
 		if (!hostile_below(&random_state, 9))
-			kmes_capture_add_header(w, &info);
+			kmesp_capture_add_header(w, &info);
 		add_random(w, c);
-		kmes_capture_push(w);
-		while (kmes_capture_safe_events(w) < (uint64_t)c->events)
+		kmesp_capture_push(w);
+		while (kmesp_capture_safe_events(w) < (uint64_t)c->events)
 			sched_yield();
 		c->ends[i] = (size_t)lseek(fd, 0, SEEK_END);
 	}
-	if (kmes_capture_end(w, NULL) < 0)
+	if (kmesp_capture_end(w, NULL) < 0)
 		return false;
 	len = pread(fd, c->bytes, sizeof(c->bytes), 0);
 	close(fd);
@@ -139,9 +139,9 @@ static int read_all(const uint8_t *bytes, size_t len, int *sound, int *end)
 	volatile uint8_t sink = 0;
 
 	*sound = 0;
-	if (kmes_capture_open(&r, offer(bytes, len), false) < 0)
+	if (kmesp_capture_open(&r, offer(bytes, len), false) < 0)
 		return -1;
-	while ((rc = kmes_capture_next(r, &item)) >= 0 && ++calls < 1000000) {
+	while ((rc = kmesp_capture_next(r, &item)) >= 0 && ++calls < 1000000) {
 		if (rc == 0 || item.kind != KMES_ITEM_EVENT)
 			continue;
 		sink ^= item.event->bytes[item.event->size - 1];
@@ -149,10 +149,10 @@ static int read_all(const uint8_t *bytes, size_t len, int *sound, int *end)
 			(*sound)++;
 		events++;
 	}
-	if (rc < 0 && rc != -ENODATA && !*kmes_capture_error(r))
+	if (rc < 0 && rc != -ENODATA && !*kmesp_capture_error(r))
 		events = -1;
 	(void)sink;
-	kmes_capture_close(r);
+	kmesp_capture_close(r);
 	*end = rc;
 	return rc >= 0 ? -1 : events;
 }

@@ -51,7 +51,7 @@ static struct printed print(const struct kmes_format *format,
 	struct printed p;
 	const char *text;
 
-	kmes_formatter_init(&f, format, &options);
+	kmesp_formatter_init(&f, format, &options);
 	text = sample_format(&f, event);
 	p.len = sample_length();
 	p.text = malloc(p.len + 1);
@@ -95,8 +95,8 @@ static void check_small_memory(const struct kmes_format *format,
 	struct kmes_formatter f;
 
 	small.out.data = small.memory;
-	kmes_formatter_init(&f, format, &options);
-	kmes_formatter_event(&f, &small.out, event);
+	kmesp_formatter_init(&f, format, &options);
+	kmesp_formatter_event(&f, &small.out, event);
 	compare_piece(&small.out);
 	expect(!small.differs && small.at == expected->len,
 	       "small memory changes what is printed");
@@ -116,7 +116,7 @@ static void check_harmless(const struct printed *p)
 		if (size <= 0)
 			return;
 		expect(cp == '\n' || (cp >= 0x20 && cp != 0x7f), "a control character");
-		expect(!kmes_is_hidden(cp), "a hidden code point");
+		expect(!kmesp_is_hidden(cp), "a hidden code point");
 		n += size;
 	}
 	expect(p->len && p->text[p->len - 1] == '\n', "no newline at the end");
@@ -175,7 +175,7 @@ static unsigned int columns_of(const char *s, size_t len)
 		uint32_t cp = 0;
 		int size = kmes_utf8_decode((const uint8_t *)s + n, len - n, &cp);
 
-		columns += kmes_code_point_columns(cp);
+		columns += kmesp_code_point_columns(cp);
 		n += size > 0 ? size : 1;
 	}
 	return columns;
@@ -256,7 +256,7 @@ static void check_text(const struct kmes_format *format, const struct kmes_event
 
 	expect(strlen(p.text) == p.len, "a NUL");
 	check_harmless(&p);
-	if (format == &kmes_format_pretty)
+	if (format == &kmesp_format_pretty)
 		check_block(&p);
 	else
 		check_one_line(&p);
@@ -291,14 +291,14 @@ static bool check_input(const uint8_t *data, size_t len)
 	if (len - 6 >= 16 && data[5] % 2)
 		event.process_guid = data + 6;
 
-	check_text(&kmes_format_text, &event, width);
-	check_text(&kmes_format_pretty, &event, width);
-	check_text(&kmes_format_hex, &event, width);
-	p = print(&kmes_format_json, &event, (struct kmes_format_options){ 0 });
+	check_text(&kmesp_format_text, &event, width);
+	check_text(&kmesp_format_pretty, &event, width);
+	check_text(&kmesp_format_hex, &event, width);
+	p = print(&kmesp_format_json, &event, (struct kmes_format_options){ 0 });
 	check_harmless(&p);
 	check_one_line(&p);
 	check_json(&p);
-	check_small_memory(&kmes_format_json, &event, (struct kmes_format_options){ 0 },
+	check_small_memory(&kmesp_format_json, &event, (struct kmes_format_options){ 0 },
 			   &p);
 	free(p.text);
 	return !wrong;

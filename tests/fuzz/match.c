@@ -224,7 +224,7 @@ static bool ours(struct kmes_match *match, const char *bytes, size_t len)
 	if (!copy)
 		abort();
 	memcpy(copy, bytes, len);
-	passes = kmes_match_passes(match, copy, (uint32_t)len);
+	passes = kmesp_match_passes(match, copy, (uint32_t)len);
 	free(copy);
 	return passes;
 }
@@ -284,7 +284,7 @@ int main(void)
 		msgpack_packer pk;
 
 		make_condition(&c);
-		if (kmes_match_new(&match, c.text, &err)) {
+		if (kmesp_match_new(&match, c.text, &err)) {
 			tap_note("'%s' is refused: %s", c.text, err.text);
 			ok = false;
 			break;
@@ -294,7 +294,7 @@ int main(void)
 		pack_value(&pk, LEVELS_MAX);
 		ok = try_pair(&c, match, &payload, &passed);
 		msgpack_sbuffer_destroy(&payload);
-		kmes_match_free(match);
+		kmesp_match_free(match);
 		tried++;
 	}
 	tap_note("%llu payloads, of which %llu passed", (unsigned long long)tried,

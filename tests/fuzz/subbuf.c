@@ -101,7 +101,7 @@ static void make_formats(void)
 	const uint32_t type_count = sizeof(types) / sizeof(types[0]);
 	uint32_t id, i;
 
-	if (kmes_trace_formats_new(&formats) < 0)
+	if (kmesp_trace_formats_new(&formats) < 0)
 		abort();
 	for (id = 1; id < IDS; id++) {
 		char text[4096];
@@ -122,7 +122,7 @@ static void make_formats(void)
 					random_below(64), random_below(40),
 					random_below(2));
 		}
-		kmes_trace_formats_add(formats, "fuzz", text, (size_t)len);
+		kmesp_trace_formats_add(formats, "fuzz", text, (size_t)len);
 	}
 }
 
@@ -138,8 +138,8 @@ static const char *check_event(const struct kmes_subbuf_record *rec)
 
 	if (!to)
 		abort();
-	size = kmes_trace_convert(formats, &stamp, rec->data, rec->len, !random_below(9),
-				  to, room);
+	size = kmesp_trace_convert(formats, &stamp, rec->data, rec->len, !random_below(9),
+				   to, room);
 	if (size > room)
 		wrong = "more than the room";
 	else if (size && kmes_event_parse(&event, to, size, size) != 1)
@@ -170,17 +170,17 @@ static const char *check_walk(const uint8_t *page, uint32_t size, uint64_t *reco
 	struct kmes_subbuf_record rec;
 	struct kmes_subbuf sb;
 	uint32_t before = 0;
-	int r = kmes_subbuf_begin(&sb, page, size, &head);
+	int r = kmesp_subbuf_begin(&sb, page, size, &head);
 
 	if (r < 0)
 		return NULL;
 	if (head.has_count)
-		(void)kmes_subbuf_missed(&sb, &head);
+		(void)kmesp_subbuf_missed(&sb, &head);
 	/* Now and then only a part was copied yet. */
-	if (kmes_subbuf_extend(&sb, random_below(4) ? head.commit
-						    : random_below(head.commit + 1)) < 0)
+	if (kmesp_subbuf_extend(&sb, random_below(4) ? head.commit
+						     : random_below(head.commit + 1)) < 0)
 		return "cannot extend";
-	while ((r = kmes_subbuf_next(&sb, &rec)) > 0) {
+	while ((r = kmesp_subbuf_next(&sb, &rec)) > 0) {
 		const char *wrong = check_event(&rec);
 
 		if (wrong)
@@ -217,7 +217,7 @@ int main(void)
 	       wrong ? ": " : "", wrong ? wrong : "");
 	tap_ok(records > pages, "most pages have records");
 #ifdef KMES_HAVE_TRACEEVENT
-	kmes_trace_formats_free(formats);
+	kmesp_trace_formats_free(formats);
 #endif
 	return tap_done();
 }

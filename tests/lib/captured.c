@@ -48,7 +48,7 @@ void captured_add(struct kmes_capture_writer *w, uint64_t seq, uint32_t len)
 		payload[i] = byte_at(seq, i);
 	size = testring_build(&event, bytes, len + 200);
 	assert_int_equal(kmes_event_parse(&e, bytes, size, size), 1);
-	assert_int_equal(kmes_capture_add_event(w, &e), 0);
+	assert_int_equal(kmesp_capture_add_event(w, &e), 0);
 	free(payload);
 	free(bytes);
 }
@@ -80,6 +80,6 @@ int captured_file(struct kmes_capture_writer **w,
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(kmes_capture_begin(w, dup(fd), &captured_info, options), 0);
+	assert_int_equal(kmesp_capture_begin(w, dup(fd), &captured_info, options), 0);
 	return fd;
 }

@@ -43,17 +43,17 @@ const char *sample_format(struct kmes_formatter *f, const struct kmes_event *eve
 	void *payload = exact_copy(event->payload, event->payload_len);
 	void *type = exact_copy(event->type, event->type_len);
 
-	if (!printed.data && kmes_outbuf_init(&printed))
+	if (!printed.data && kmesp_outbuf_init(&printed))
 		abort();
 	printed.len = 0;
 	copy.payload = payload;
 	copy.type = type;
-	kmes_formatter_event(f, &printed, &copy);
+	kmesp_formatter_event(f, &printed, &copy);
 	free(payload);
 	free(type);
 	if (printed.error)
 		abort();
-	*kmes_out_room(&printed, kmes_out_begin(&printed), 1) = 0;
+	*kmesp_out_room(&printed, kmesp_out_begin(&printed), 1) = 0;
 	return printed.data;
 }
 
@@ -62,7 +62,7 @@ struct kmes_formatter sample_formatter(const struct kmes_format *format,
 {
 	struct kmes_formatter f;
 
-	kmes_formatter_init(&f, format, &options);
+	kmesp_formatter_init(&f, format, &options);
 	return f;
 }
 

@@ -219,7 +219,7 @@ struct testring_walk testring_walk(const struct testring *ring)
 		walk.last_seq = seq;
 		pos += size;
 	}
-	walk.is_sound = pos == end;
+	walk.is_consistent = pos == end;
 	return walk;
 }
 

@@ -64,8 +64,8 @@ void testring_retire(struct testring *old, struct testring *next);
 struct testring_walk {
 	uint32_t events;
 	uint64_t first_seq, last_seq;
-	bool is_sound;	/* sizes add up to write_pos, sequences rise */
-	bool is_filled; /* each payload byte is its sequence's low byte */
+	bool is_consistent; /* sizes add up to write_pos, sequences rise */
+	bool is_filled;	    /* each payload byte is its sequence's low byte */
 };
 struct testring_walk testring_walk(const struct testring *ring);
 

@@ -28,7 +28,7 @@ static void begin(struct pipe_sink *p, const struct kmes_capture_options *option
 
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
-	assert_int_equal(kmes_block_sink_new(&p->sink, fds[1], options), 0);
+	assert_int_equal(kmesp_block_sink_new(&p->sink, fds[1], options), 0);
 	p->fd = fds[0];
 	p->bytes = 0;
 	p->is_right = true;
@@ -46,13 +46,13 @@ static uint8_t byte_at(uint64_t at)
 /* Hands over the bytes from `at` on; where they end. */
 static uint64_t put(struct pipe_sink *p, uint64_t at, size_t len)
 {
-	struct kmes_block *block = kmes_block_get(p->sink, len);
+	struct kmes_block *block = kmesp_block_get(p->sink, len);
 
 	assert_non_null(block);
 	for (; len; len--)
 		block->data[block->used++] = byte_at(at++);
 	block->events++;
-	assert_int_equal(kmes_block_put(p->sink), 0);
+	assert_int_equal(kmesp_block_put(p->sink), 0);
 	return at;
 }
 
@@ -63,15 +63,15 @@ static void *read_main(void *arg)
 	struct kmes_inflate *in;
 	int64_t n, i;
 
-	if (kmes_inflate_new(&in, p->fd) < 0)
+	if (kmesp_inflate_new(&in, p->fd) < 0)
 		return NULL;
-	while ((n = kmes_inflate_read(in, buf, sizeof(buf)))) {
+	while ((n = kmesp_inflate_read(in, buf, sizeof(buf)))) {
 		for (i = 0; i < n; i++)
 			p->is_right &= buf[i] == byte_at(p->bytes++);
 		if (n < 0)
-			kmes_inflate_wait(in, 100, -1);
+			kmesp_inflate_wait(in, 100, -1);
 	}
-	kmes_inflate_free(in);
+	kmesp_inflate_free(in);
 	return NULL;
 }
 
@@ -85,7 +85,7 @@ static void end(struct pipe_sink *p, uint64_t bytes, uint64_t events)
 {
 	uint64_t safe;
 
-	assert_int_equal(kmes_block_sink_close(p->sink, &safe), 0);
+	assert_int_equal(kmesp_block_sink_close(p->sink, &safe), 0);
 	assert_int_equal(pthread_join(p->reader, NULL), 0);
 	alarm(0);
 	assert_true(p->is_right);
@@ -166,13 +166,13 @@ static void block_huge_ones_share_what_may_wait(void **state)
 
 static void put_block(struct kmes_block_sink *sink, bool is_noise)
 {
-	struct kmes_block *block = kmes_block_get(sink, KMES_BLOCK_SIZE);
+	struct kmes_block *block = kmesp_block_get(sink, KMES_BLOCK_SIZE);
 
 	assert_non_null(block);
 	for (; block->used < KMES_BLOCK_SIZE; block->used++)
 		block->data[block->used] = is_noise ? byte_at(block->used) : 0;
 	block->events++;
-	assert_int_equal(kmes_block_put(sink), 0);
+	assert_int_equal(kmesp_block_put(sink), 0);
 }
 
 /* What packing made of earlier blocks says nothing about the next. */
@@ -185,17 +185,17 @@ static void block_size_is_waited_for_when_zeros_turn_to_noise(void **state)
 
 	(void)state;
 	assert_true(fd >= 0);
-	assert_int_equal(kmes_block_sink_new(&sink, dup(fd), &options), 0);
+	assert_int_equal(kmesp_block_sink_new(&sink, dup(fd), &options), 0);
 	alarm(60);
 	for (int i = 0; i < 200; i++)
 		put_block(sink, false);
-	while (kmes_block_safe_events(sink) < 200)
+	while (kmesp_block_safe_events(sink) < 200)
 		usleep(1000);
-	assert_false(kmes_block_has_grown_to(sink, size));
-	while (!kmes_block_has_grown_to(sink, size))
+	assert_false(kmesp_block_has_grown_to(sink, size));
+	while (!kmesp_block_has_grown_to(sink, size))
 		put_block(sink, true);
 	alarm(0);
-	assert_int_equal(kmes_block_sink_close(sink, NULL), 0);
+	assert_int_equal(kmesp_block_sink_close(sink, NULL), 0);
 	assert_between(lseek(fd, 0, SEEK_END), size, size + 2 * KMES_BLOCK_SIZE);
 	close(fd);
 }

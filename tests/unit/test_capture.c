@@ -20,7 +20,7 @@ static struct kmes_capture_reader *open_at(int fd, off_t at, bool follow)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	own = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(own >= 0 && lseek(own, at, SEEK_SET) == at);
-	assert_int_equal(kmes_capture_open(&r, own, follow), 0);
+	assert_int_equal(kmesp_capture_open(&r, own, follow), 0);
 	return r;
 }
 
@@ -53,9 +53,9 @@ static void capture_bytes_are_those_of_the_format(void **state)
 
 	(void)state;
 	captured_add(w, 6, 4);
-	assert_int_equal(kmes_capture_add_loss(w, &lost), 0);
+	assert_int_equal(kmesp_capture_add_loss(w, &lost), 0);
 	captured_add(w, 301, 4);
-	assert_int_equal(kmes_capture_end(w, &safe), 0);
+	assert_int_equal(kmesp_capture_end(w, &safe), 0);
 	assert_int_equal(safe, 2);
 	len = slurp(fd, buf, sizeof(buf));
 	assert_int_equal(len, 64 + 90 + (77 + 16) + 90 + (77 + 6));
@@ -88,22 +88,22 @@ static void round_trip(const struct kmes_capture_options *options)
 	for (seq = 1; seq <= 4000; seq++) {
 		captured_add(w, seq, captured_size(seq));
 		if (seq % 37 == 0)
-			assert_int_equal(kmes_capture_push(w), 0);
+			assert_int_equal(kmesp_capture_push(w), 0);
 		if (seq == 2000) {
 			struct kmes_loss lost = { 2, 5000000001, 5000000002, 77 };
 
-			assert_int_equal(kmes_capture_add_loss(w, &lost), 0);
+			assert_int_equal(kmesp_capture_add_loss(w, &lost), 0);
 		}
 	}
-	assert_int_equal(kmes_capture_end(w, &safe), 0);
+	assert_int_equal(kmesp_capture_end(w, &safe), 0);
 	assert_int_equal(safe, 4000);
 	r = open_at(fd, 0, false);
-	assert_null(kmes_capture_info(r));
+	assert_null(kmesp_capture_info(r));
 	for (seq = 1; seq <= 4000; seq++) {
-		assert_int_equal(kmes_capture_next(r, &item), 1);
+		assert_int_equal(kmesp_capture_next(r, &item), 1);
 		assert_true(captured_is(&item, seq, captured_size(seq)));
 		if (seq == 2000) {
-			assert_int_equal(kmes_capture_next(r, &item), 1);
+			assert_int_equal(kmesp_capture_next(r, &item), 1);
 			assert_int_equal(item.kind, KMES_ITEM_LOSS);
 			assert_int_equal(item.loss.cpu, 2);
 			assert_true(item.loss.first == 5000000001);
@@ -111,13 +111,14 @@ static void round_trip(const struct kmes_capture_options *options)
 			assert_int_equal(item.loss.ts_ns, 77);
 		}
 	}
-	assert_int_equal(kmes_capture_next(r, &item), -ENODATA);
-	assert_memory_equal(kmes_capture_info(r)->stream_id, captured_info.stream_id, 16);
-	assert_memory_equal(kmes_capture_info(r)->boot_id, captured_info.boot_id, 16);
-	assert_true(kmes_capture_info(r)->start_ns == captured_info.start_ns);
-	assert_int_equal(kmes_capture_info(r)->slots, 3);
-	assert_string_equal(kmes_capture_warning(r), "");
-	kmes_capture_close(r);
+	assert_int_equal(kmesp_capture_next(r, &item), -ENODATA);
+	assert_memory_equal(kmesp_capture_info(r)->stream_id, captured_info.stream_id,
+			    16);
+	assert_memory_equal(kmesp_capture_info(r)->boot_id, captured_info.boot_id, 16);
+	assert_true(kmesp_capture_info(r)->start_ns == captured_info.start_ns);
+	assert_int_equal(kmesp_capture_info(r)->slots, 3);
+	assert_string_equal(kmesp_capture_warning(r), "");
+	kmesp_capture_close(r);
 	close(fd);
 }
 
@@ -148,20 +149,20 @@ static void capture_header_within_begins_a_new_count(void **state)
 	(void)state;
 	memcpy(other.boot_id, "another-boot-id.", 16);
 	captured_add(w, 1, 1);
-	assert_int_equal(kmes_capture_add_header(w, &other), 0);
+	assert_int_equal(kmesp_capture_add_header(w, &other), 0);
 	captured_add(w, 2, 1);
 	captured_add(w, 3, 1);
-	assert_int_equal(kmes_capture_end(w, &safe), 0);
+	assert_int_equal(kmesp_capture_end(w, &safe), 0);
 	assert_int_equal(safe, 3);
 	r = open_at(fd, 0, false);
-	assert_int_equal(kmes_capture_next(r, &item), 1);
-	assert_memory_equal(kmes_capture_info(r)->boot_id, captured_info.boot_id, 16);
-	assert_int_equal(kmes_capture_next(r, &item), 1);
-	assert_memory_equal(kmes_capture_info(r)->boot_id, other.boot_id, 16);
+	assert_int_equal(kmesp_capture_next(r, &item), 1);
+	assert_memory_equal(kmesp_capture_info(r)->boot_id, captured_info.boot_id, 16);
+	assert_int_equal(kmesp_capture_next(r, &item), 1);
+	assert_memory_equal(kmesp_capture_info(r)->boot_id, other.boot_id, 16);
 	assert_true(captured_is(&item, 2, 1));
-	assert_int_equal(kmes_capture_next(r, &item), 1);
-	assert_int_equal(kmes_capture_next(r, &item), -ENODATA);
-	kmes_capture_close(r);
+	assert_int_equal(kmesp_capture_next(r, &item), 1);
+	assert_int_equal(kmesp_capture_next(r, &item), -ENODATA);
+	kmesp_capture_close(r);
 	close(fd);
 }
 
@@ -179,9 +180,9 @@ static size_t small_capture(const struct kmes_capture_options *options, uint8_t 
 	for (seq = 1; seq <= 5; seq++) {
 		captured_add(w, seq, 30);
 		if (seq % 2)
-			assert_int_equal(kmes_capture_push(w), 0);
+			assert_int_equal(kmesp_capture_push(w), 0);
 	}
-	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	assert_int_equal(kmesp_capture_end(w, NULL), 0);
 	len = slurp(fd, buf, size);
 	close(fd);
 	return len;
@@ -207,11 +208,11 @@ static void check_prefixes(const struct kmes_capture_options *options)
 		int rc, fd = file_of(buf, cut);
 
 		r = open_at(fd, 0, false);
-		for (seq = 1; (rc = kmes_capture_next(r, &item)) == 1; seq++)
+		for (seq = 1; (rc = kmesp_capture_next(r, &item)) == 1; seq++)
 			assert_true(captured_is(&item, seq, 30));
 		assert_int_equal(rc, cut ? -EPIPE : -EPROTO);
 		assert_string_equal(
-			kmes_capture_error(r),
+			kmesp_capture_error(r),
 			cut ? "ends in the middle of an event (still being written?)"
 			    : "not a KMES capture: it is empty");
 		assert_true(seq >= before);
@@ -222,7 +223,7 @@ static void check_prefixes(const struct kmes_capture_options *options)
 							  ? 5
 							  : (cut - 64) / 116);
 		before = seq;
-		kmes_capture_close(r);
+		kmesp_capture_close(r);
 		close(fd);
 	}
 	assert_int_equal(before, 6);
@@ -252,12 +253,12 @@ static size_t capture_in_members(uint8_t *buf, size_t size, size_t *ends)
 			seq++;
 			captured_add(w, seq, 30 + (uint32_t)seq % 7 * 11);
 		}
-		assert_int_equal(kmes_capture_push(w), 0);
-		while (kmes_capture_safe_events(w) < seq)
+		assert_int_equal(kmesp_capture_push(w), 0);
+		while (kmesp_capture_safe_events(w) < seq)
 			usleep(100);
 		ends[i] = (size_t)lseek(fd, 0, SEEK_END);
 	}
-	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	assert_int_equal(kmesp_capture_end(w, NULL), 0);
 	len = slurp(fd, buf, size);
 	close(fd);
 	return len;
@@ -285,7 +286,7 @@ static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, siz
 
 	memset(came, 0, MEMBERS * EACH + 1);
 	*notes = 0;
-	while ((rc = kmes_capture_next(r, &item)) >= 0) {
+	while ((rc = kmesp_capture_next(r, &item)) >= 0) {
 		uint64_t seq;
 
 		if (rc && item.kind == KMES_ITEM_NOTE) {
@@ -303,8 +304,8 @@ static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, siz
 		assert_false(came[seq]); /* none twice */
 		came[seq] = true;
 	}
-	unsure += unsure_in(kmes_capture_error(r));
-	kmes_capture_close(r);
+	unsure += unsure_in(kmesp_capture_error(r));
+	kmesp_capture_close(r);
 	/* What damage made of events is told. */
 	assert_true(wrong <= unsure && unsure <= MEMBERS * EACH);
 	return rc;
@@ -364,12 +365,12 @@ static void capture_damage_is_survived_only_where_one_can_go_back(void **state)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(write(fds[1], buf, len), (ssize_t)len);
 	close(fds[1]);
-	assert_int_equal(kmes_capture_open(&r, fds[0], false), 0);
-	while ((rc = kmes_capture_next(r, &item)) == 1)
+	assert_int_equal(kmesp_capture_open(&r, fds[0], false), 0);
+	while ((rc = kmesp_capture_next(r, &item)) == 1)
 		events++;
 	assert_int_equal(rc, -EBADMSG);
 	assert_true(events >= 2 * EACH && events < 3 * EACH);
-	kmes_capture_close(r);
+	kmesp_capture_close(r);
 }
 
 static void capture_junk_between_members_is_passed_over_and_told(void **state)
@@ -411,17 +412,17 @@ static void grow(const struct kmes_capture_options *options)
 	uint64_t seq = 0;
 
 	for (i = 0; i < len; i++) {
-		assert_int_equal(kmes_capture_next(r, &item), 0);
+		assert_int_equal(kmesp_capture_next(r, &item), 0);
 		assert_int_equal(write(fd, buf + i, 1), 1);
-		if (kmes_capture_next(r, &item) == 1)
+		if (kmesp_capture_next(r, &item) == 1)
 			assert_true(captured_is(&item, ++seq, 30));
 	}
 	assert_int_equal(seq, 5);
 	/* Behind the end there may be more, unless the file is shorter by now. */
-	assert_int_equal(kmes_capture_next(r, &item), 0);
+	assert_int_equal(kmesp_capture_next(r, &item), 0);
 	assert_int_equal(ftruncate(fd, (off_t)len - 1), 0);
-	assert_int_equal(kmes_capture_next(r, &item), -ESTALE);
-	kmes_capture_close(r);
+	assert_int_equal(kmesp_capture_next(r, &item), -ESTALE);
+	kmesp_capture_close(r);
 	close(fd);
 }
 
@@ -444,21 +445,21 @@ static void capture_from_a_pipe_never_waits(void **state)
 	(void)state;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	/* Followed or not: a pipe's end is the end. */
-	assert_int_equal(kmes_capture_open(&r, fds[0], true), 0);
-	assert_int_equal(kmes_capture_next(r, &item), 0);
-	assert_false(kmes_capture_wait(r, 10, -1));
+	assert_int_equal(kmesp_capture_open(&r, fds[0], true), 0);
+	assert_int_equal(kmesp_capture_next(r, &item), 0);
+	assert_false(kmesp_capture_wait(r, 10, -1));
 	assert_int_equal(write(fds[1], buf, 200), 200);
-	assert_int_equal(kmes_capture_next(r, &item), 1);
+	assert_int_equal(kmesp_capture_next(r, &item), 1);
 	assert_true(captured_is(&item, 1, 30));
-	assert_int_equal(kmes_capture_next(r, &item), 0);
+	assert_int_equal(kmesp_capture_next(r, &item), 0);
 	assert_int_equal(write(fds[1], buf + 200, len - 200), (ssize_t)(len - 200));
 	close(fds[1]);
 	for (seq = 2; seq <= 5; seq++) {
-		assert_int_equal(kmes_capture_next(r, &item), 1);
+		assert_int_equal(kmesp_capture_next(r, &item), 1);
 		assert_true(captured_is(&item, seq, 30));
 	}
-	assert_int_equal(kmes_capture_next(r, &item), -ENODATA);
-	kmes_capture_close(r);
+	assert_int_equal(kmesp_capture_next(r, &item), -ENODATA);
+	kmesp_capture_close(r);
 }
 
 static void capture_of_nothing_lets_the_caller_look_around(void **state)
@@ -476,11 +477,11 @@ static void capture_of_nothing_lets_the_caller_look_around(void **state)
 		memcpy(bytes + i * 64, buf, 64);
 	fd = file_of(bytes, HEADERS * 64);
 	r = open_at(fd, 0, false);
-	while ((rc = kmes_capture_next(r, &item)) == 0)
+	while ((rc = kmesp_capture_next(r, &item)) == 0)
 		zeros++;
 	assert_int_equal(rc, -EPIPE);
 	assert_true(zeros >= 2 && zeros < 100);
-	kmes_capture_close(r);
+	kmesp_capture_close(r);
 	close(fd);
 	free(bytes);
 }

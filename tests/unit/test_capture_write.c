@@ -33,10 +33,10 @@ static void fill_the_full(int level)
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(kmes_capture_begin(&w, fd, &captured_info, &options), 0);
+	assert_int_equal(kmesp_capture_begin(&w, fd, &captured_info, &options), 0);
 	captured_add(w, 1, 10);
-	kmes_capture_push(w);
-	assert_int_equal(kmes_capture_end(w, &safe), -ENOSPC);
+	kmesp_capture_push(w);
+	assert_int_equal(kmesp_capture_end(w, &safe), -ENOSPC);
 	assert_int_equal(safe, 0);
 	assert_int_equal(space.calls, 4);
 }
@@ -55,16 +55,16 @@ static void capture_after_an_error_takes_nothing_more(void **state)
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(kmes_capture_begin(&w, fd, &captured_info, &captured_plain), 0);
+	assert_int_equal(kmesp_capture_begin(&w, fd, &captured_info, &captured_plain), 0);
 	/* What was sent on fails when it is written, which may be later. */
 	alarm(60);
-	while (kmes_capture_push(w) == 0)
+	while (kmesp_capture_push(w) == 0)
 		usleep(1000);
 	alarm(0);
-	assert_int_equal(kmes_capture_push(w), -ENOSPC);
-	kmes_capture_add_loss(w, &lost);
-	assert_int_equal(kmes_capture_safe_events(w), 0);
-	assert_int_equal(kmes_capture_end(w, NULL), -ENOSPC);
+	assert_int_equal(kmesp_capture_push(w), -ENOSPC);
+	kmesp_capture_add_loss(w, &lost);
+	assert_int_equal(kmesp_capture_safe_events(w), 0);
+	assert_int_equal(kmesp_capture_end(w, NULL), -ENOSPC);
 }
 
 static bool is_stopping(void *arg)
@@ -86,10 +86,10 @@ static void capture_into_a_stuck_pipe_is_given_up(void **state)
 		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 		assert_int_equal(fcntl(fds[1], F_SETPIPE_SZ, 4096), 4096);
 		assert_int_equal(write(fds[1], &options, 1), 1);
-		assert_int_equal(kmes_capture_begin(&w, fds[1], &captured_info, &options),
-				 0);
+		assert_int_equal(
+			kmesp_capture_begin(&w, fds[1], &captured_info, &options), 0);
 		captured_add(w, 1, 100);
-		assert_int_equal(kmes_capture_end(w, &safe), -ETIMEDOUT);
+		assert_int_equal(kmesp_capture_end(w, &safe), -ETIMEDOUT);
 		assert_int_equal(safe, 0);
 		close(fds[0]);
 	}
@@ -108,15 +108,15 @@ static void *drain_main(void *arg)
 	struct kmes_capture_reader *r;
 	struct kmes_item item;
 
-	if (kmes_capture_open(&r, d->fd, false) < 0)
+	if (kmesp_capture_open(&r, d->fd, false) < 0)
 		return NULL;
-	while ((d->end = kmes_capture_next(r, &item)) >= 0) {
+	while ((d->end = kmesp_capture_next(r, &item)) >= 0) {
 		if (!d->end)
-			kmes_capture_wait(r, 100, -1);
+			kmesp_capture_wait(r, 100, -1);
 		else if (item.kind == KMES_ITEM_EVENT && item.event->seq == d->events + 1)
 			d->events++;
 	}
-	kmes_capture_close(r);
+	kmesp_capture_close(r);
 	return NULL;
 }
 
@@ -130,19 +130,20 @@ static void take_more(const struct kmes_capture_options *options)
 	int fds[2];
 
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	assert_int_equal(kmes_capture_begin(&w, dup(fds[1]), &captured_info, options), 0);
+	assert_int_equal(kmesp_capture_begin(&w, dup(fds[1]), &captured_info, options),
+			 0);
 	/* It is full with the first blocks, and nobody reads: who writes stands still. */
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
 	alarm(60);
 	for (seq = 1; seq <= BLOCKS; seq++) {
 		captured_add(w, seq, 100000);
-		assert_int_equal(kmes_capture_push(w), 0);
+		assert_int_equal(kmesp_capture_push(w), 0);
 	}
-	assert_true(kmes_capture_safe_events(w) < BLOCKS);
+	assert_true(kmesp_capture_safe_events(w) < BLOCKS);
 	close(fds[1]);
 	drain.fd = fds[0];
 	assert_int_equal(pthread_create(&thread, NULL, drain_main, &drain), 0);
-	assert_int_equal(kmes_capture_end(w, &safe), 0);
+	assert_int_equal(kmesp_capture_end(w, &safe), 0);
 	assert_int_equal(safe, BLOCKS);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	alarm(0);
@@ -165,18 +166,18 @@ static void capture_safe_events_are_those_in_the_file(void **state)
 	(void)state;
 	captured_add(w, 1, 10);
 	captured_add(w, 2, 10);
-	assert_int_equal(kmes_capture_safe_events(w), 0);
-	assert_int_equal(kmes_capture_push(w), 0);
+	assert_int_equal(kmesp_capture_safe_events(w), 0);
+	assert_int_equal(kmesp_capture_push(w), 0);
 	alarm(60);
-	while (kmes_capture_safe_events(w) == 0)
+	while (kmesp_capture_safe_events(w) == 0)
 		usleep(1000);
 	alarm(0);
-	assert_int_equal(kmes_capture_safe_events(w), 2);
-	assert_true(kmes_capture_has_grown_to(w, 64 + 2 * 96));
-	assert_false(kmes_capture_has_grown_to(w, 64 + 2 * 96 + 1));
+	assert_int_equal(kmesp_capture_safe_events(w), 2);
+	assert_true(kmesp_capture_has_grown_to(w, 64 + 2 * 96));
+	assert_false(kmesp_capture_has_grown_to(w, 64 + 2 * 96 + 1));
 	assert_int_equal(lseek(fd, 0, SEEK_END), 64 + 2 * 96);
 	captured_add(w, 3, 10);
-	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	assert_int_equal(kmesp_capture_end(w, NULL), 0);
 	close(fd);
 }
 
@@ -187,13 +188,13 @@ static void capture_packed_size_is_waited_for(void **state)
 	uint64_t seq = 0;
 
 	(void)state;
-	while (!kmes_capture_has_grown_to(w, 20000)) {
+	while (!kmesp_capture_has_grown_to(w, 20000)) {
 		seq++;
 		captured_add(w, seq, captured_size(seq));
 	}
 	assert_true(lseek(fd, 0, SEEK_END) >= 20000);
 	/* It was not a hundred blocks later that this was seen. */
-	assert_int_equal(kmes_capture_end(w, NULL), 0);
+	assert_int_equal(kmesp_capture_end(w, NULL), 0);
 	assert_true(lseek(fd, 0, SEEK_END) < 100000);
 	close(fd);
 }

@@ -318,8 +318,8 @@ static void cli_worse_puts_2_before_1_before_3_before_0(void **state)
 
 	(void)state;
 	for (i = 0; i < COUNT(cases); i++) {
-		assert_int_equal(cli_worse(cases[i][0], cases[i][1]), cases[i][2]);
-		assert_int_equal(cli_worse(cases[i][1], cases[i][0]), cases[i][2]);
+		assert_int_equal(cli_status_max(cases[i][0], cases[i][1]), cases[i][2]);
+		assert_int_equal(cli_status_max(cases[i][1], cases[i][0]), cases[i][2]);
 	}
 }
 

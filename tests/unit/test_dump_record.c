@@ -63,18 +63,18 @@ static void wait_for_events(struct dump_recorder *rec, uint64_t events)
 {
 	int i;
 
-	for (i = 0; kmes_capture_safe_events(rec->writer) < events; i++) {
+	for (i = 0; kmesp_capture_safe_events(rec->writer) < events; i++) {
 		assert_between(i, 0, 3000);
 		usleep(10000);
 	}
-	assert_int_equal(kmes_capture_safe_events(rec->writer), events);
+	assert_int_equal(kmesp_capture_safe_events(rec->writer), events);
 }
 
 static void check_clock(int gzip_level)
 {
 	struct dump_record_opts opts = { .file = path, .gzip_level = gzip_level };
 	char *no_files[] = { NULL };
-	struct dump_input in = { .is_row = true, .row.all_files = no_files };
+	struct dump_input in = { .is_row = true, .playback.all_files = no_files };
 	struct dump_recorder rec;
 	uint64_t seq, now;
 
@@ -118,7 +118,7 @@ static void dump_record_small_pieces_do_not_use_up_what_may_wait(void **state)
 {
 	struct dump_record_opts opts = { .file = path };
 	char *no_files[] = { NULL };
-	struct dump_input in = { .is_row = true, .row.all_files = no_files };
+	struct dump_input in = { .is_row = true, .playback.all_files = no_files };
 	struct dump_recorder rec;
 	uint64_t seq;
 	int fd;

@@ -16,13 +16,13 @@ static struct kmes_outbuf out;
 static int setup(void **state)
 {
 	(void)state;
-	return kmes_outbuf_init(&out);
+	return kmesp_outbuf_init(&out);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	kmes_outbuf_fini(&out);
+	kmesp_outbuf_fini(&out);
 	return 0;
 }
 
@@ -98,9 +98,9 @@ static void text_each_byte_is_escaped_at_each_place(void **state)
 	{
 		for (uint32_t len = 1; len <= LEN_MAX; len++) {
 			for (uint32_t at = 0; at < len; at++) {
-				check_at(put_escaped, e->bytes, e->text, len, at);
-				check_at(put_type, e->bytes, e->type, len, at);
-				check_at(put_json, e->bytes, e->json, len, at);
+				check_at(kmesp_put_escaped, e->bytes, e->text, len, at);
+				check_at(kmesp_put_type, e->bytes, e->type, len, at);
+				check_at(kmesp_put_json, e->bytes, e->json, len, at);
 			}
 		}
 	}
@@ -111,7 +111,7 @@ static char *put_string_key(struct kmes_outbuf *buf, char *p, const uint8_t *s,
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_STR, .data = s, .len = len };
 
-	return put_key(buf, p, &tok, false);
+	return kmesp_put_key(buf, p, &tok, false);
 }
 
 static bool is_bare(const char *key)
@@ -163,7 +163,7 @@ static void text_hex_of_each_length_and_byte(void **state)
 		char expected[513];
 
 		snprintf(expected, sizeof(expected), "%.*s", (int)(2 * len), text);
-		check(put_hex_all, bytes, len, expected);
+		check(kmesp_put_hex_all, bytes, len, expected);
 	}
 }
 
@@ -176,9 +176,9 @@ static void text_guids_and_uuids_keep_their_order(void **state)
 	char text[KMES_GUID_TEXT + 1] = { 0 };
 
 	(void)state;
-	assert_ptr_equal(put_uuid(text, bytes), text + KMES_GUID_TEXT);
+	assert_ptr_equal(kmesp_put_uuid(text, bytes), text + KMES_GUID_TEXT);
 	assert_string_equal(text, "00112233-4455-6677-8899-aabbccddeeff");
-	assert_ptr_equal(put_guid(text, bytes), text + KMES_GUID_TEXT);
+	assert_ptr_equal(kmesp_put_guid(text, bytes), text + KMES_GUID_TEXT);
 	assert_string_equal(text, "33221100-5544-7766-8899-aabbccddeeff");
 }
 

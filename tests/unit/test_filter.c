@@ -22,10 +22,10 @@ static bool passes_bytes(const char *expr, const void *payload, size_t len)
 
 	assert_non_null(copy);
 	memcpy(copy, payload, len);
-	if (kmes_match_new(&match, expr, &err))
+	if (kmesp_match_new(&match, expr, &err))
 		fail_msg("'%s' is refused: %s", expr, err.text);
-	passes = kmes_match_passes(match, copy, (uint32_t)len);
-	kmes_match_free(match);
+	passes = kmesp_match_passes(match, copy, (uint32_t)len);
+	kmesp_match_free(match);
 	free(copy);
 	return passes;
 }
@@ -257,7 +257,7 @@ static void filter_deep_payloads_need_no_stack(void **state)
 	path[2 * 256 - 1] = '\0';
 	assert_true(passes_bytes(path, bytes, DEEP));
 	strcpy(path + 2 * 256 - 1, ".");
-	assert_int_equal(kmes_match_new(&match, path, NULL), -EINVAL);
+	assert_int_equal(kmesp_match_new(&match, path, NULL), -EINVAL);
 	/* The innermost of 250. */
 	for (i = 0; i < 250; i++)
 		memcpy(path + 2 * i, "0.", 2);
@@ -280,7 +280,7 @@ static void filter_wrong_conditions_are_refused(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(exprs); i++) {
 		err.text[0] = '\0';
-		if (kmes_match_new(&match, exprs[i], &err) != -EINVAL)
+		if (kmesp_match_new(&match, exprs[i], &err) != -EINVAL)
 			fail_msg("'%s' is accepted", exprs[i]);
 		assert_null(match);
 		assert_non_null(strstr(err.text, "'"));
@@ -311,13 +311,13 @@ static const struct kmes_event *event(struct sample *s, const char *type)
 
 static struct kmes_filter *filter_of_types(const char *a, const char *b)
 {
-	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_filter *filter = kmesp_filter_new();
 
 	assert_non_null(filter);
 	if (a)
-		assert_int_equal(kmes_filter_add_type(filter, a, NULL), 0);
+		assert_int_equal(kmesp_filter_add_type(filter, a, NULL), 0);
 	if (b)
-		assert_int_equal(kmes_filter_add_type(filter, b, NULL), 0);
+		assert_int_equal(kmesp_filter_add_type(filter, b, NULL), 0);
 	return filter;
 }
 
@@ -325,22 +325,22 @@ static bool type_passes(const char *a, const char *b, const char *type)
 {
 	struct kmes_filter *filter = filter_of_types(a, b);
 	struct sample s;
-	bool passes = kmes_filter_passes(filter, event(&s, type));
+	bool passes = kmesp_filter_passes(filter, event(&s, type));
 
-	kmes_filter_free(filter);
+	kmesp_filter_free(filter);
 	return passes;
 }
 
 static void filter_empty_one_passes_everything(void **state)
 {
-	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 
 	(void)state;
-	assert_false(kmes_filter_is_set(filter));
-	assert_true(kmes_filter_passes(filter, event(&s, "x")));
-	kmes_filter_free(filter);
-	kmes_filter_free(NULL);
+	assert_false(kmesp_filter_is_set(filter));
+	assert_true(kmesp_filter_passes(filter, event(&s, "x")));
+	kmesp_filter_free(filter);
+	kmesp_filter_free(NULL);
 }
 
 static void filter_types_are_alternatives_and_exclusions_win(void **state)
@@ -368,23 +368,23 @@ static void filter_type_is_bytes_with_a_length(void **state)
 	event(&s, "a");
 	s.event.type = "a\0b";
 	s.event.type_len = 3;
-	assert_true(kmes_filter_passes(filter, &s.event));
+	assert_true(kmesp_filter_passes(filter, &s.event));
 	s.event.type_len = 2;
-	assert_false(kmes_filter_passes(filter, &s.event));
-	kmes_filter_free(filter);
+	assert_false(kmesp_filter_passes(filter, &s.event));
+	kmesp_filter_free(filter);
 }
 
 static bool origin_passes(const char *text, uint8_t origin)
 {
-	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 	bool passes;
 
 	event(&s, "x");
 	s.event.origin = origin;
-	assert_int_equal(kmes_filter_add_origin(filter, text, NULL), 0);
-	passes = kmes_filter_passes(filter, &s.event);
-	kmes_filter_free(filter);
+	assert_int_equal(kmesp_filter_add_origin(filter, text, NULL), 0);
+	passes = kmesp_filter_passes(filter, &s.event);
+	kmesp_filter_free(filter);
 	return passes;
 }
 
@@ -413,61 +413,61 @@ static void filter_wrong_texts_are_refused_by_name(void **state)
 		"", "c", "256", "-1", "users", "cc1", "1 "
 	};
 	static const char *const types[] = { "", "!", "^", "[", "!a[", "x\\" };
-	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_filter *filter = kmesp_filter_new();
 	struct kmes_error err;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < COUNT(origins); i++)
-		if (kmes_filter_add_origin(filter, origins[i], NULL) != -EINVAL)
+		if (kmesp_filter_add_origin(filter, origins[i], NULL) != -EINVAL)
 			fail_msg("origin '%s' is accepted", origins[i]);
 	for (i = 0; i < COUNT(types); i++)
-		if (kmes_filter_add_type(filter, types[i], NULL) != -EINVAL)
+		if (kmesp_filter_add_type(filter, types[i], NULL) != -EINVAL)
 			fail_msg("type '%s' is accepted", types[i]);
-	assert_int_equal(kmes_filter_add_origin(filter, "users", &err), -EINVAL);
+	assert_int_equal(kmesp_filter_add_origin(filter, "users", &err), -EINVAL);
 	assert_string_equal(err.text, "unknown origin: 'users'");
-	assert_int_equal(kmes_filter_add_type(filter, "a[b", &err), -EINVAL);
+	assert_int_equal(kmesp_filter_add_type(filter, "a[b", &err), -EINVAL);
 	assert_string_equal(err.text, "'[' without its ']' in the type: 'a[b'");
 	/* None of them left a condition behind. */
-	assert_false(kmes_filter_is_set(filter));
-	kmes_filter_free(filter);
+	assert_false(kmesp_filter_is_set(filter));
+	kmesp_filter_free(filter);
 }
 
 static void filter_times_include_both_ends(void **state)
 {
-	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 
 	(void)state;
 	event(&s, "x");
-	kmes_filter_set_times(filter, 1000, 2000);
-	assert_true(kmes_filter_passes(filter, &s.event));
+	kmesp_filter_set_times(filter, 1000, 2000);
+	assert_true(kmesp_filter_passes(filter, &s.event));
 	s.event.ts_ns = 2000;
-	assert_true(kmes_filter_passes(filter, &s.event));
+	assert_true(kmesp_filter_passes(filter, &s.event));
 	s.event.ts_ns = 999;
-	assert_false(kmes_filter_passes(filter, &s.event));
+	assert_false(kmesp_filter_passes(filter, &s.event));
 	s.event.ts_ns = 2001;
-	assert_false(kmes_filter_passes(filter, &s.event));
-	kmes_filter_free(filter);
+	assert_false(kmesp_filter_passes(filter, &s.event));
+	kmesp_filter_free(filter);
 }
 
 static void filter_cpus_are_a_set(void **state)
 {
 	static struct kmes_cpus cpus;
-	struct kmes_filter *filter = kmes_filter_new();
+	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 
 	(void)state;
 	kmes_cpus_add(&cpus, 2);
 	kmes_cpus_add(&cpus, 65535);
-	kmes_filter_set_cpus(filter, &cpus);
+	kmesp_filter_set_cpus(filter, &cpus);
 	event(&s, "x");
-	assert_false(kmes_filter_passes(filter, &s.event));
+	assert_false(kmesp_filter_passes(filter, &s.event));
 	s.event.cpu = 2;
-	assert_true(kmes_filter_passes(filter, &s.event));
+	assert_true(kmesp_filter_passes(filter, &s.event));
 	s.event.cpu = 65535;
-	assert_true(kmes_filter_passes(filter, &s.event));
-	kmes_filter_free(filter);
+	assert_true(kmesp_filter_passes(filter, &s.event));
+	kmesp_filter_free(filter);
 }
 
 static void filter_kinds_of_conditions_must_all_hold(void **state)
@@ -476,17 +476,17 @@ static void filter_kinds_of_conditions_must_all_hold(void **state)
 	struct sample s;
 
 	(void)state;
-	assert_int_equal(kmes_filter_add_origin(filter, "user", NULL), 0);
-	assert_int_equal(kmes_filter_add_match(filter, "user.name=alice", NULL), 0);
-	assert_int_equal(kmes_filter_add_match(filter, "user.id>5", NULL), 0);
-	assert_true(kmes_filter_passes(filter, event(&s, "app.x")));
-	assert_false(kmes_filter_passes(filter, event(&s, "db.x")));
+	assert_int_equal(kmesp_filter_add_origin(filter, "user", NULL), 0);
+	assert_int_equal(kmesp_filter_add_match(filter, "user.name=alice", NULL), 0);
+	assert_int_equal(kmesp_filter_add_match(filter, "user.id>5", NULL), 0);
+	assert_true(kmesp_filter_passes(filter, event(&s, "app.x")));
+	assert_false(kmesp_filter_passes(filter, event(&s, "db.x")));
 	event(&s, "app.x");
 	s.event.origin = 1;
-	assert_false(kmes_filter_passes(filter, &s.event));
-	assert_int_equal(kmes_filter_add_match(filter, "user.id>5000", NULL), 0);
-	assert_false(kmes_filter_passes(filter, event(&s, "app.x")));
-	kmes_filter_free(filter);
+	assert_false(kmesp_filter_passes(filter, &s.event));
+	assert_int_equal(kmesp_filter_add_match(filter, "user.id>5000", NULL), 0);
+	assert_false(kmesp_filter_passes(filter, event(&s, "app.x")));
+	kmesp_filter_free(filter);
 }
 
 int main(void)

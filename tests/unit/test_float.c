@@ -12,7 +12,7 @@ static const char *text64(uint64_t bits)
 {
 	static char text[KMES_FLOAT_TEXT_MAX + 1];
 
-	*put_float64(text, bits) = 0;
+	*kmesp_put_float64(text, bits) = 0;
 	return text;
 }
 
@@ -28,7 +28,7 @@ static const char *text32(uint32_t bits)
 {
 	static char text[KMES_FLOAT_TEXT_MAX + 1];
 
-	*put_float32(text, bits) = 0;
+	*kmesp_put_float32(text, bits) = 0;
 	return text;
 }
 
@@ -83,9 +83,9 @@ static void number_float64_prints_the_extremes(void **state)
 	assert_string_equal(text64(0xfff0000000000000), "-inf");
 	assert_string_equal(text64(0x7ff8000000000000), "nan");
 	assert_string_equal(text64(0xfff0000000000001), "nan");
-	assert_true(kmes_float64_is_finite(0x7fefffffffffffff));
-	assert_false(kmes_float64_is_finite(0x7ff0000000000000));
-	assert_false(kmes_float64_is_finite(0xffffffffffffffff));
+	assert_true(kmesp_float64_is_finite(0x7fefffffffffffff));
+	assert_false(kmesp_float64_is_finite(0x7ff0000000000000));
+	assert_false(kmesp_float64_is_finite(0xffffffffffffffff));
 }
 
 static void number_float32_prints_its_own_fewest_digits(void **state)
@@ -100,8 +100,8 @@ static void number_float32_prints_its_own_fewest_digits(void **state)
 	assert_string_equal(text32(0x7fc00000), "nan");
 	assert_string_equal(text32(0xff800000), "-inf");
 	assert_string_equal(text32(0x80000000), "-0.0");
-	assert_string_equal(text64(kmes_float_widen(0x3dcccccd)), "0.10000000149011612");
-	assert_string_equal(text64(kmes_float_widen(0x7f800000)), "inf");
+	assert_string_equal(text64(kmesp_float_widen(0x3dcccccd)), "0.10000000149011612");
+	assert_string_equal(text64(kmesp_float_widen(0x7f800000)), "inf");
 }
 
 /* The digits of a text, without leading and trailing zeros, point and exponent. */
@@ -201,7 +201,7 @@ static void number_random_bits_read_back(void **state)
 	for (int i = 0; i < 40000; i++) {
 		uint64_t bits = rng();
 
-		if (kmes_float64_is_finite(bits) && bits << 1)
+		if (kmesp_float64_is_finite(bits) && bits << 1)
 			check64(bits);
 		/* and from 2^-100 to 2^100, where most numbers are */
 		check64((bits & 0x800fffffffffffff) | (923 + rng() % 200) << 52);
@@ -223,11 +223,11 @@ static void number_integers_print_all_digits(void **state)
 	(void)state;
 	for (int i = 0; i < 20; i++, power *= 10) {
 		for (int near = -1; near <= 1; near++) {
-			*put_u64(ours, power + near) = 0;
+			*kmesp_put_u64(ours, power + near) = 0;
 			snprintf(theirs, sizeof(theirs), "%llu",
 				 (unsigned long long)power + near);
 			assert_string_equal(ours, theirs);
-			*put_i64(ours, -(int64_t)(power / 2) - near) = 0;
+			*kmesp_put_i64(ours, -(int64_t)(power / 2) - near) = 0;
 			snprintf(theirs, sizeof(theirs), "%lld",
 				 -(long long)(power / 2) - near);
 			assert_string_equal(ours, theirs);
@@ -236,11 +236,11 @@ static void number_integers_print_all_digits(void **state)
 	for (int i = 0; i < 64000; i++) {
 		uint64_t v = rng() >> i % 64;
 
-		*put_u64(ours, v) = 0;
+		*kmesp_put_u64(ours, v) = 0;
 		snprintf(theirs, sizeof(theirs), "%llu", (unsigned long long)v);
 		assert_string_equal(ours, theirs);
 	}
-	*put_i64(ours, INT64_MIN) = 0;
+	*kmesp_put_i64(ours, INT64_MIN) = 0;
 	assert_string_equal(ours, "-9223372036854775808");
 }
 

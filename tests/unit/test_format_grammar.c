@@ -150,12 +150,12 @@ static void print_hex(FILE *file, const char *name, const void *bytes, size_t le
 
 static void print_fields(FILE *file, const struct kmes_event *e)
 {
-	enum kmes_mp_fault fault = kmes_payload_check(e->payload, e->payload_len);
+	enum kmes_mp_fault fault = kmesp_payload_check(e->payload, e->payload_len);
 
 	fprintf(file, "{\"cpu\": %u, \"seq\": %llu, \"ts_ns\": %llu, \"origin\": %u",
 		e->cpu, (unsigned long long)e->seq, (unsigned long long)e->ts_ns,
 		e->origin);
-	fprintf(file, ", \"fault\": \"%s\"", fault ? kmes_mp_reason(fault) : "");
+	fprintf(file, ", \"fault\": \"%s\"", fault ? kmesp_mp_reason(fault) : "");
 	print_hex(file, "type", e->type, e->type_len);
 	print_hex(file, "payload", e->payload, e->payload_len);
 	print_hex(file, "process", e->process_guid, 16);
@@ -170,7 +170,7 @@ static const char *print_event(FILE *file, const struct kmes_format *format,
 	struct kmes_formatter f;
 	const char *line;
 
-	kmes_formatter_init(&f, format, &(struct kmes_format_options){ 0 });
+	kmesp_formatter_init(&f, format, &(struct kmes_format_options){ 0 });
 	line = sample_format(&f, event);
 	fwrite(line, 1, sample_length(), file);
 	return line;
@@ -207,8 +207,8 @@ static void print_corpus(const char *name, const char *json_name)
 	for (int n = 0; n < EVENTS; n++) {
 		corpus_event(&h, n, &e);
 		print_fields(all, &e.event);
-		print_event(all, &kmes_format_text, &e.event);
-		line = print_event(all, &kmes_format_json, &e.event);
+		print_event(all, &kmesp_format_text, &e.event);
+		line = print_event(all, &kmesp_format_json, &e.event);
 		if (json && jq_depth(line) <= JQ_DEPTH)
 			fputs(line, json);
 	}

@@ -16,7 +16,7 @@ static const char *print(const struct kmes_event *event, const uint8_t *boot_id)
 	struct kmes_format_options options = { .boot_id = boot_id };
 	struct kmes_formatter f;
 
-	kmes_formatter_init(&f, &kmes_format_json, &options);
+	kmesp_formatter_init(&f, &kmesp_format_json, &options);
 	return sample_format(&f, event);
 }
 
@@ -251,7 +251,7 @@ static void json_takes_no_notice_of_text_options(void **state)
 	struct kmes_formatter f;
 
 	(void)state;
-	kmes_formatter_init(&f, &kmes_format_json, &options);
+	kmesp_formatter_init(&f, &kmesp_format_json, &options);
 	assert_string_equal(sample_format(&f, &event), HEAD ",\"payload\":1}\n");
 }
 
@@ -267,12 +267,12 @@ static void json_loss_prints_to_the_letter(void **state)
 	struct kmes_outbuf out;
 
 	(void)state;
-	assert_int_equal(kmes_outbuf_init(&out), 0);
-	kmes_formatter_init(&f, &kmes_format_json, &(struct kmes_format_options){ 0 });
-	kmes_formatter_loss(&f, &out, &loss);
-	kmes_formatter_init(&f, &kmes_format_json, &options);
-	kmes_formatter_loss(&f, &out, &big);
-	*kmes_out_room(&out, kmes_out_begin(&out), 1) = 0;
+	assert_int_equal(kmesp_outbuf_init(&out), 0);
+	kmesp_formatter_init(&f, &kmesp_format_json, &(struct kmes_format_options){ 0 });
+	kmesp_formatter_loss(&f, &out, &loss);
+	kmesp_formatter_init(&f, &kmesp_format_json, &options);
+	kmesp_formatter_loss(&f, &out, &big);
+	*kmesp_out_room(&out, kmesp_out_begin(&out), 1) = 0;
 	assert_string_equal(
 		out.data, "{\"time\":\"2026-11-29T20:21:22.123456789Z\","
 			  "\"ts_ns\":1795983682123456789,\"cpu\":2,\"lost\":37,"
@@ -280,7 +280,7 @@ static void json_loss_prints_to_the_letter(void **state)
 			  "{\"time\":\"1970-01-01T00:00:00.000000000Z\",\"ts_ns\":0,"
 			  "\"cpu\":0,\"lost\":4999999999,\"first\":2,\"last\":5000000000,"
 			  "\"boot\":\"01000000-0000-0000-0000-000000000000\"}\n");
-	kmes_outbuf_fini(&out);
+	kmesp_outbuf_fini(&out);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #define HEAD "cpu0  #17  USR  t"
 
 #define assert_block(literal, text)                                                      \
-	assert_string_equal(sample_print(&kmes_format_pretty, literal,                   \
+	assert_string_equal(sample_print(&kmesp_format_pretty, literal,                  \
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
 			    HEAD "\n" text)
 
@@ -31,7 +31,7 @@ static void text_head_shows_cpu_sequence_and_origin(void **state)
 		{ 254, "cpu65535  #18446744073709551615  TRACE  t\n" },
 		{ 255, "cpu65535  #18446744073709551615  HOST  t\n" },
 	};
-	struct kmes_formatter f = sample_formatter(&kmes_format_text, SAMPLE_NO_TIME);
+	struct kmes_formatter f = sample_formatter(&kmesp_format_text, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event("", 0);
 
 	(void)state;
@@ -62,18 +62,18 @@ static void text_time_prints_in_each_style(void **state)
 	struct kmes_formatter f;
 
 	(void)state;
-	f = sample_formatter(&kmes_format_text,
+	f = sample_formatter(&kmesp_format_text,
 			     (struct kmes_format_options){ .time = KMES_TIME_CLOCK });
 	assert_string_equal(time_of(&f, SAMPLE_NS), "20:21:22.123456");
 	assert_string_equal(time_of(&f, SAMPLE_NS + 876543211), "20:21:23.000000");
 	assert_string_equal(time_of(&f, SAMPLE_NS), "20:21:22.123456");
 	assert_string_equal(time_of(&f, 0), "00:00:00.000000");
-	f = sample_formatter(&kmes_format_text,
+	f = sample_formatter(&kmesp_format_text,
 			     (struct kmes_format_options){ .time = KMES_TIME_ISO });
 	assert_string_equal(time_of(&f, 0), "1970-01-01T00:00:00.000000000Z");
 	assert_string_equal(time_of(&f, SAMPLE_NS), "2026-11-29T20:21:22.123456789Z");
 	assert_string_equal(time_of(&f, UINT64_MAX), "2554-07-21T23:34:33.709551615Z");
-	f = sample_formatter(&kmes_format_text,
+	f = sample_formatter(&kmesp_format_text,
 			     (struct kmes_format_options){ .time = KMES_TIME_EPOCH });
 	assert_string_equal(time_of(&f, SAMPLE_NS), "1795983682.123456789");
 	assert_string_equal(time_of(&f, 1), "0.000000001");
@@ -83,7 +83,7 @@ static void text_time_prints_in_each_style(void **state)
 static void text_time_delta_counts_from_the_event_before(void **state)
 {
 	struct kmes_formatter f =
-		sample_formatter(&kmes_format_text,
+		sample_formatter(&kmesp_format_text,
 				 (struct kmes_format_options){ .time = KMES_TIME_DELTA });
 	struct kmes_loss loss = { .first = 1, .last = 2, .ts_ns = 1 };
 	struct kmes_outbuf out;
@@ -92,9 +92,9 @@ static void text_time_delta_counts_from_the_event_before(void **state)
 	assert_string_equal(time_of(&f, SAMPLE_NS), "+0.000000");
 	assert_string_equal(time_of(&f, SAMPLE_NS + 1500000), "+0.001500");
 	/* a loss is no event */
-	assert_int_equal(kmes_outbuf_init(&out), 0);
-	kmes_formatter_loss(&f, &out, &loss);
-	kmes_outbuf_fini(&out);
+	assert_int_equal(kmesp_outbuf_init(&out), 0);
+	kmesp_formatter_loss(&f, &out, &loss);
+	kmesp_outbuf_fini(&out);
 	assert_string_equal(time_of(&f, SAMPLE_NS + 1500999), "+0.000000");
 	assert_string_equal(time_of(&f, SAMPLE_NS - 12000000000), "-12.001500");
 	assert_string_equal(time_of(&f, UINT64_MAX), "+16650760403.586094");
@@ -103,7 +103,7 @@ static void text_time_delta_counts_from_the_event_before(void **state)
 static void text_time_local_follows_the_time_zone(void **state)
 {
 	struct kmes_formatter f =
-		sample_formatter(&kmes_format_text,
+		sample_formatter(&kmesp_format_text,
 				 (struct kmes_format_options){ .time = KMES_TIME_LOCAL });
 
 	(void)state;
@@ -119,23 +119,23 @@ static void text_time_local_follows_the_time_zone(void **state)
 static void text_time_styles_have_names(void **state)
 {
 	(void)state;
-	assert_int_equal(kmes_time_style_find("clock"), KMES_TIME_CLOCK);
-	assert_int_equal(kmes_time_style_find("local"), KMES_TIME_LOCAL);
-	assert_int_equal(kmes_time_style_find("iso"), KMES_TIME_ISO);
-	assert_int_equal(kmes_time_style_find("epoch"), KMES_TIME_EPOCH);
-	assert_int_equal(kmes_time_style_find("delta"), KMES_TIME_DELTA);
-	assert_int_equal(kmes_time_style_find("none"), KMES_TIME_NONE);
-	assert_true(kmes_time_style_find("Clock") < 0);
-	assert_true(kmes_time_style_find("") < 0);
+	assert_int_equal(kmesp_time_style_find("clock"), KMES_TIME_CLOCK);
+	assert_int_equal(kmesp_time_style_find("local"), KMES_TIME_LOCAL);
+	assert_int_equal(kmesp_time_style_find("iso"), KMES_TIME_ISO);
+	assert_int_equal(kmesp_time_style_find("epoch"), KMES_TIME_EPOCH);
+	assert_int_equal(kmesp_time_style_find("delta"), KMES_TIME_DELTA);
+	assert_int_equal(kmesp_time_style_find("none"), KMES_TIME_NONE);
+	assert_true(kmesp_time_style_find("Clock") < 0);
+	assert_true(kmesp_time_style_find("") < 0);
 }
 
 static void text_hex_prints_the_payload_undecoded(void **state)
 {
 	(void)state;
-	assert_string_equal(sample_print(&kmes_format_hex, "\x81\xa1k\x1b", 4,
+	assert_string_equal(sample_print(&kmesp_format_hex, "\x81\xa1k\x1b", 4,
 					 SAMPLE_NO_TIME),
 			    HEAD "  0x81a16b1b\n");
-	assert_string_equal(sample_print(&kmes_format_hex, "\xc1", 1, SAMPLE_NO_TIME),
+	assert_string_equal(sample_print(&kmesp_format_hex, "\xc1", 1, SAMPLE_NO_TIME),
 			    HEAD "  0xc1\n");
 }
 
@@ -176,14 +176,14 @@ static void text_pretty_goes_on_in_the_line_below_32_levels(void **state)
 	for (int depth = 1; depth < 32; depth++)
 		p += sprintf(p, "%*s-\n", 4 * depth, "");
 	sprintf(p, "%*s- [[7]]\n", 4 * 32, "");
-	assert_string_equal(sample_print(&kmes_format_pretty, bytes, 35, SAMPLE_NO_TIME),
+	assert_string_equal(sample_print(&kmesp_format_pretty, bytes, 35, SAMPLE_NO_TIME),
 			    expected);
 }
 
 static void text_pretty_begins_with_the_guids_that_are_there(void **state)
 {
 	static const uint8_t one[16] = { 1 }, two[16] = { [15] = 2 };
-	struct kmes_formatter f = sample_formatter(&kmes_format_pretty, SAMPLE_NO_TIME);
+	struct kmes_formatter f = sample_formatter(&kmesp_format_pretty, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event("\x81\xa1k\x01", 4);
 
 	(void)state;
@@ -210,10 +210,10 @@ static const char *print_loss(const struct kmes_format *format, struct kmes_loss
 	struct kmes_formatter f = sample_formatter(format, options);
 	struct kmes_outbuf out;
 
-	assert_int_equal(kmes_outbuf_init(&out), 0);
-	kmes_formatter_loss(&f, &out, &loss);
+	assert_int_equal(kmesp_outbuf_init(&out), 0);
+	kmesp_formatter_loss(&f, &out, &loss);
 	snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
-	kmes_outbuf_fini(&out);
+	kmesp_outbuf_fini(&out);
 	return text;
 }
 
@@ -223,11 +223,11 @@ static void text_loss_prints_to_the_letter(void **state)
 	struct kmes_loss big = { .cpu = 0, .first = 2, .last = 5000000000 };
 
 	(void)state;
-	assert_string_equal(print_loss(&kmes_format_text, loss, SAMPLE_NO_TIME),
+	assert_string_equal(print_loss(&kmesp_format_text, loss, SAMPLE_NO_TIME),
 			    "--- cpu2: lost 37 events (#101-#137) ---\n");
-	assert_string_equal(print_loss(&kmes_format_pretty, loss, SAMPLE_NO_TIME),
+	assert_string_equal(print_loss(&kmesp_format_pretty, loss, SAMPLE_NO_TIME),
 			    "--- cpu2: lost 37 events (#101-#137) ---\n");
-	assert_string_equal(print_loss(&kmes_format_hex, big, SAMPLE_NO_TIME),
+	assert_string_equal(print_loss(&kmesp_format_hex, big, SAMPLE_NO_TIME),
 			    "--- cpu0: lost 4999999999 events (#2-#5000000000) ---\n");
 }
 
@@ -251,8 +251,8 @@ static const char *uncoloured(const char *s)
 static void text_colour_only_adds_colours(void **state)
 {
 	static const char payload[] = "\x82\xa1k\x92\x01\x02\xa3\x1b[m\x80";
-	const struct kmes_format *formats[] = { &kmes_format_text, &kmes_format_pretty,
-						&kmes_format_hex };
+	const struct kmes_format *formats[] = { &kmesp_format_text, &kmesp_format_pretty,
+						&kmesp_format_hex };
 	struct kmes_loss loss = { .first = 1, .last = 2 };
 
 	(void)state;
@@ -270,14 +270,14 @@ static void text_colour_only_adds_colours(void **state)
 		assert_string_equal(uncoloured(colored), plain);
 	}
 	assert_string_equal(
-		uncoloured(print_loss(&kmes_format_text, loss,
+		uncoloured(print_loss(&kmesp_format_text, loss,
 				      (struct kmes_format_options){ .color = true })),
 		"--- cpu0: lost 2 events (#1-#2) ---\n");
 }
 
 static const char *cut(const char *payload, size_t len, unsigned int width)
 {
-	return sample_print(&kmes_format_text, payload, len,
+	return sample_print(&kmesp_format_text, payload, len,
 			    (struct kmes_format_options){ .time = KMES_TIME_NONE,
 							  .width = width });
 }
@@ -330,21 +330,21 @@ static void text_width_cuts_every_line_and_resets_colours(void **state)
 	struct kmes_format_options narrow = { .time = KMES_TIME_NONE, .width = 6 };
 
 	(void)state;
-	assert_string_equal(sample_print(&kmes_format_pretty,
+	assert_string_equal(sample_print(&kmesp_format_pretty,
 					 "\x82\xa3"
 					 "abc\x01\xa1x\xa1y",
 					 10, narrow),
 			    "cpu0  \n"
 			    "    ab\n"
 			    "    x:\n");
-	assert_string_equal(sample_print(&kmes_format_pretty,
+	assert_string_equal(sample_print(&kmesp_format_pretty,
 					 "\x81\xa3"
 					 "abc\x01",
 					 6, colored),
 			    "\33[34mcpu0\33[0m  \n"
 			    "    \33[36mab\33[0m\n");
-	assert_string_equal(print_loss(&kmes_format_text, loss, narrow), "--- cp\n");
-	assert_string_equal(print_loss(&kmes_format_text, loss, colored),
+	assert_string_equal(print_loss(&kmesp_format_text, loss, narrow), "--- cp\n");
+	assert_string_equal(print_loss(&kmesp_format_text, loss, colored),
 			    "\33[1;31m--- cp\33[0m\n");
 }
 
@@ -373,8 +373,8 @@ static int write_away(struct kmes_outbuf *out)
 
 static void text_of_any_size_goes_through_one_piece_of_memory(void **state)
 {
-	const struct kmes_format *formats[] = { &kmes_format_text, &kmes_format_pretty,
-						&kmes_format_hex, &kmes_format_json };
+	const struct kmes_format *formats[] = { &kmesp_format_text, &kmesp_format_pretty,
+						&kmesp_format_hex, &kmesp_format_json };
 	size_t len = 5 + 300000;
 	char *payload = malloc(len);
 
@@ -398,7 +398,7 @@ static void text_of_any_size_goes_through_one_piece_of_memory(void **state)
 			const char *expected = sample_format(&f, &event);
 
 			small.out.data = small.memory;
-			kmes_formatter_event(&f, &small.out, &event);
+			kmesp_formatter_event(&f, &small.out, &event);
 			write_away(&small.out);
 			assert_int_equal(small.all_len, sample_length());
 			assert_memory_equal(small.all, expected, small.all_len);
@@ -420,11 +420,11 @@ static void text_that_cannot_be_written_leaves_an_error(void **state)
 	struct kmes_outbuf out = { .data = memory,
 				   .size = sizeof(memory),
 				   .full = refuse };
-	struct kmes_formatter f = sample_formatter(&kmes_format_text, SAMPLE_NO_TIME);
+	struct kmes_formatter f = sample_formatter(&kmesp_format_text, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event(payload, sizeof(payload));
 
 	(void)state;
-	kmes_formatter_event(&f, &out, &event);
+	kmesp_formatter_event(&f, &out, &event);
 	assert_int_equal(out.error, -5);
 }
 

@@ -10,13 +10,13 @@
 
 /* The line of a payload given as a literal, and of a value alone. */
 #define assert_line(literal, text)                                                       \
-	assert_string_equal(sample_print(&kmes_format_text, literal,                     \
+	assert_string_equal(sample_print(&kmesp_format_text, literal,                    \
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
 			    text "\n")
 #define assert_text(literal, text) assert_line(literal, HEAD "  " text)
 
 #define assert_block(literal, text)                                                      \
-	assert_string_equal(sample_print(&kmes_format_pretty, literal,                   \
+	assert_string_equal(sample_print(&kmesp_format_pretty, literal,                  \
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
 			    HEAD "\n" text)
 
@@ -73,9 +73,9 @@ static void text_without_payload_ends_behind_the_type(void **state)
 {
 	(void)state;
 	assert_line("", HEAD);
-	assert_string_equal(sample_print(&kmes_format_hex, "", 0, SAMPLE_NO_TIME),
+	assert_string_equal(sample_print(&kmesp_format_hex, "", 0, SAMPLE_NO_TIME),
 			    HEAD "\n");
-	assert_string_equal(sample_print(&kmes_format_pretty, "", 0, SAMPLE_NO_TIME),
+	assert_string_equal(sample_print(&kmesp_format_pretty, "", 0, SAMPLE_NO_TIME),
 			    HEAD "\n");
 }
 
@@ -177,7 +177,7 @@ static void text_strings_are_escaped_at_every_place(void **state)
 			p = expected +
 			    sprintf(expected, HEAD "  \"%.*s\\x1b", (int)at, payload + 3);
 			sprintf(p, "%.*s\"\n", (int)(len - at - 1), payload + 3 + at + 1);
-			assert_string_equal(sample_print(&kmes_format_text, payload,
+			assert_string_equal(sample_print(&kmesp_format_text, payload,
 							 len + 3, SAMPLE_NO_TIME),
 					    expected);
 		}
@@ -186,7 +186,7 @@ static void text_strings_are_escaped_at_every_place(void **state)
 
 static void text_type_cannot_forge_a_field(void **state)
 {
-	struct kmes_formatter f = sample_formatter(&kmes_format_text, SAMPLE_NO_TIME);
+	struct kmes_formatter f = sample_formatter(&kmesp_format_text, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event("\x01", 1);
 
 	(void)state;
@@ -359,7 +359,7 @@ static void text_what_does_not_decode_prints_why_and_its_bytes(void **state)
 		    "<3 bytes, not MessagePack: ends inside a value> 0x9201cd");
 	memset(deep, 0x91, 257);
 	deep[256] = (char)0x90;
-	assert_memory_equal(sample_print(&kmes_format_text, deep, 257, SAMPLE_NO_TIME),
+	assert_memory_equal(sample_print(&kmesp_format_text, deep, 257, SAMPLE_NO_TIME),
 			    HEAD "  <257 bytes, not MessagePack: nested too deep> 0x9191",
 			    65);
 	assert_block("\xc1", "    <1 bytes, not MessagePack: reserved byte 0xc1> 0xc1\n");
@@ -376,7 +376,7 @@ static void text_goes_256_levels_deep(void **state)
 	memset(expected + 19, '[', 256);
 	memset(expected + 19 + 256, ']', 256);
 	strcpy(expected + 19 + 512, "\n");
-	assert_string_equal(sample_print(&kmes_format_text, bytes, 256, SAMPLE_NO_TIME),
+	assert_string_equal(sample_print(&kmesp_format_text, bytes, 256, SAMPLE_NO_TIME),
 			    expected);
 }
 

@@ -19,9 +19,9 @@ static bool matches_bytes(const char *pattern, size_t pattern_len, const void *t
 
 	assert_non_null(copy);
 	memcpy(copy, text, len);
-	assert_int_equal(kmes_glob_new(&glob, pattern, pattern_len, &why), 0);
-	matches = kmes_glob_matches(glob, copy, len);
-	kmes_glob_free(glob);
+	assert_int_equal(kmesp_glob_new(&glob, pattern, pattern_len, &why), 0);
+	matches = kmesp_glob_matches(glob, copy, len);
+	kmesp_glob_free(glob);
 	free(copy);
 	return matches;
 }
@@ -119,7 +119,7 @@ static void glob_wrong_patterns_are_refused(void **state)
 
 	(void)state;
 	for (i = 0; i < COUNT(patterns); i++) {
-		if (kmes_glob_new(&glob, patterns[i], strlen(patterns[i]), &why) !=
+		if (kmesp_glob_new(&glob, patterns[i], strlen(patterns[i]), &why) !=
 		    -EINVAL)
 			fail_msg("'%s' is accepted", patterns[i]);
 		assert_non_null(why);

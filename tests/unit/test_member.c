@@ -49,7 +49,7 @@ static int find(int fd, uint64_t from, uint64_t *at, uint64_t budget, int *asked
 	int rc, rounds = 0;
 
 	*asked = 0;
-	while ((rc = kmes_member_find(&search)) == -EINTR)
+	while ((rc = kmesp_member_find(&search)) == -EINTR)
 		assert_between(++rounds, 1, 10);
 	*at = search.at;
 	return rc;

@@ -246,13 +246,14 @@ static void msgpack_what_is_no_value_is_refused_with_its_reason(void **state)
 	assert_int_equal(CHECK("\x80\x80", 32), KMES_MP_TRAILING);
 	assert_int_equal(CHECK("\xcf\x01", 32), KMES_MP_TRUNCATED);
 	assert_int_equal(CHECK("\xd4", 32), KMES_MP_TRUNCATED);
-	assert_string_equal(kmes_mp_reason(KMES_MP_EMPTY), "empty");
-	assert_string_equal(kmes_mp_reason(KMES_MP_RESERVED), "reserved byte 0xc1");
-	assert_string_equal(kmes_mp_reason(KMES_MP_TRAILING), "bytes after the value");
-	assert_string_equal(kmes_mp_reason(KMES_MP_TRUNCATED), "ends inside a value");
-	assert_string_equal(kmes_mp_reason(KMES_MP_LENGTH), "length exceeds the payload");
-	assert_string_equal(kmes_mp_reason(KMES_MP_COUNT), "count exceeds the payload");
-	assert_string_equal(kmes_mp_reason(KMES_MP_DEEP), "nested too deep");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_EMPTY), "empty");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_RESERVED), "reserved byte 0xc1");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_TRAILING), "bytes after the value");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_TRUNCATED), "ends inside a value");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_LENGTH),
+			    "length exceeds the payload");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_COUNT), "count exceeds the payload");
+	assert_string_equal(kmesp_mp_reason(KMES_MP_DEEP), "nested too deep");
 }
 
 /* The doubled count of a map must not wrap: 0x80000001 pairs are 2 values in 32 bits. [E3] */

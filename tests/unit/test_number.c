@@ -9,31 +9,31 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static struct kmes_numeral parsed(const char *text)
+static struct kmes_number parsed(const char *text)
 {
-	struct kmes_numeral number;
+	struct kmes_number number;
 
-	if (kmes_numeral_parse(&number, text))
+	if (kmesp_number_parse(&number, text))
 		fail_msg("'%s' is refused", text);
 	return number;
 }
 
-static struct kmes_numeral real(double d)
+static struct kmes_number real(double d)
 {
-	return (struct kmes_numeral){ .kind = KMES_NUMERAL_REAL, .d = d };
+	return (struct kmes_number){ .kind = KMES_NUMBER_REAL, .d = d };
 }
 
-static void numeral_kinds_are_told_by_the_form(void **state)
+static void number_kinds_are_told_by_the_form(void **state)
 {
 	(void)state;
-	assert_int_equal(parsed("0").kind, KMES_NUMERAL_UNSIGNED);
-	assert_int_equal(parsed("-0").kind, KMES_NUMERAL_UNSIGNED);
+	assert_int_equal(parsed("0").kind, KMES_NUMBER_UNSIGNED);
+	assert_int_equal(parsed("-0").kind, KMES_NUMBER_UNSIGNED);
 	assert_int_equal(parsed("010").u, 10);
 	assert_int_equal(parsed("18446744073709551615").u, UINT64_MAX);
-	assert_int_equal(parsed("-1").kind, KMES_NUMERAL_NEGATIVE);
+	assert_int_equal(parsed("-1").kind, KMES_NUMBER_NEGATIVE);
 	assert_int_equal(parsed("-9223372036854775808").i, INT64_MIN);
-	assert_int_equal(parsed("1.0").kind, KMES_NUMERAL_REAL);
-	assert_int_equal(parsed("1e3").kind, KMES_NUMERAL_REAL);
+	assert_int_equal(parsed("1.0").kind, KMES_NUMBER_REAL);
+	assert_int_equal(parsed("1e3").kind, KMES_NUMBER_REAL);
 	assert_true(parsed("-2.5e-1").d == -0.25);
 	assert_true(parsed("1E+2").d == 100.0);
 	/* Past both kinds of integers a double is the nearest. */
@@ -41,25 +41,25 @@ static void numeral_kinds_are_told_by_the_form(void **state)
 	assert_true(parsed("-9223372036854775809").d == -9223372036854775808.0);
 }
 
-static void numeral_other_texts_are_refused(void **state)
+static void number_other_texts_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"",    "-",   "+1",  " 1",    "1 ",   "0x10",	  "1.",
 		".5",  "1e",  "1e+", "1.e2",  "nan",  "inf",	  "-inf",
 		"1,5", "--1", "1_0", "1e1.5", "five", "\xd9\xa1",
 	};
-	struct kmes_numeral number;
+	struct kmes_number number;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < COUNT(texts); i++)
-		if (kmes_numeral_parse(&number, texts[i]) != -EINVAL)
+		if (kmesp_number_parse(&number, texts[i]) != -EINVAL)
 			fail_msg("'%s' is accepted", texts[i]);
-	assert_int_equal(kmes_numeral_parse(&number, "1e400"), -ERANGE);
-	assert_int_equal(kmes_numeral_parse(&number, "-1e400"), -ERANGE);
+	assert_int_equal(kmesp_number_parse(&number, "1e400"), -ERANGE);
+	assert_int_equal(kmesp_number_parse(&number, "-1e400"), -ERANGE);
 }
 
-static void numeral_locale_changes_nothing(void **state)
+static void number_locale_changes_nothing(void **state)
 {
 	(void)state;
 	/* Where this locale is not installed the test holds in the C locale. */
@@ -69,9 +69,9 @@ static void numeral_locale_changes_nothing(void **state)
 }
 
 /* Each is below all that follow it; the doubles next to 2^53, 2^63, 2^64 are exact. */
-static void numeral_order_is_exact_across_kinds(void **state)
+static void number_order_is_exact_across_kinds(void **state)
 {
-	const struct kmes_numeral ladder[] = {
+	const struct kmes_number ladder[] = {
 		real(-1e300),
 		real(-9223372036854777856.0),
 		parsed("-9223372036854775808"),
@@ -102,75 +102,75 @@ static void numeral_order_is_exact_across_kinds(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(ladder); i++)
 		for (j = 0; j < COUNT(ladder); j++)
-			if (kmes_numeral_compare(&ladder[i], &ladder[j]) !=
+			if (kmesp_number_compare(&ladder[i], &ladder[j]) !=
 			    (i > j) - (i < j))
 				fail_msg("rungs %zu and %zu", i, j);
 }
 
-static void numeral_equal_values_are_equal_in_any_kind(void **state)
+static void number_equal_values_are_equal_in_any_kind(void **state)
 {
-	struct kmes_numeral u = parsed("9223372036854775808"),
-			    r = parsed("9223372036854775808.0");
+	struct kmes_number u = parsed("9223372036854775808"),
+			   r = parsed("9223372036854775808.0");
 
 	(void)state;
-	assert_int_equal(kmes_numeral_compare(&u, &r), 0);
-	assert_int_equal(kmes_numeral_compare(&r, &u), 0);
+	assert_int_equal(kmesp_number_compare(&u, &r), 0);
+	assert_int_equal(kmesp_number_compare(&r, &u), 0);
 	u = parsed("-9223372036854775808");
 	r = real(-9223372036854775808.0);
-	assert_int_equal(kmes_numeral_compare(&u, &r), 0);
+	assert_int_equal(kmesp_number_compare(&u, &r), 0);
 	u = parsed("0");
 	r = real(-0.0);
-	assert_int_equal(kmes_numeral_compare(&u, &r), 0);
+	assert_int_equal(kmesp_number_compare(&u, &r), 0);
 }
 
-static void numeral_nan_is_in_no_order(void **state)
+static void number_nan_is_in_no_order(void **state)
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT64,
 				     .value.u = 0x7ff8000000000000 };
-	struct kmes_numeral others[] = { parsed("1"), parsed("-1"), real(1.0) };
-	struct kmes_numeral nan;
+	struct kmes_number others[] = { parsed("1"), parsed("-1"), real(1.0) };
+	struct kmes_number nan;
 	size_t i;
 
 	(void)state;
-	assert_true(kmes_numeral_from_token(&nan, &tok));
+	assert_true(kmesp_number_from_token(&nan, &tok));
 	for (i = 0; i < COUNT(others); i++) {
-		assert_int_equal(kmes_numeral_compare(&nan, &others[i]),
-				 KMES_NUMERAL_UNORDERED);
-		assert_int_equal(kmes_numeral_compare(&others[i], &nan),
-				 KMES_NUMERAL_UNORDERED);
+		assert_int_equal(kmesp_number_compare(&nan, &others[i]),
+				 KMES_NUMBER_UNORDERED);
+		assert_int_equal(kmesp_number_compare(&others[i], &nan),
+				 KMES_NUMBER_UNORDERED);
 	}
-	assert_int_equal(kmes_numeral_compare(&nan, &nan), KMES_NUMERAL_UNORDERED);
+	assert_int_equal(kmesp_number_compare(&nan, &nan), KMES_NUMBER_UNORDERED);
 }
 
-static void numeral_comes_out_of_tokens(void **state)
+static void number_comes_out_of_tokens(void **state)
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT32, .value.u = 0xbfc00000 };
-	struct kmes_numeral number;
+	struct kmes_number number;
 
 	(void)state;
-	assert_true(kmes_numeral_from_token(&number, &tok));
+	assert_true(kmesp_number_from_token(&number, &tok));
 	assert_true(number.d == -1.5);
 	tok = (struct kmes_mp_token){ .type = KMES_MP_INT, .value.i = -7 };
-	assert_true(kmes_numeral_from_token(&number, &tok));
+	assert_true(kmesp_number_from_token(&number, &tok));
 	assert_int_equal(number.i, -7);
 	tok = (struct kmes_mp_token){ .type = KMES_MP_STR,
 				      .len = 1,
 				      .data = (const __u8 *)"1" };
-	assert_false(kmes_numeral_from_token(&number, &tok));
+	assert_false(kmesp_number_from_token(&number, &tok));
 	tok = (struct kmes_mp_token){ .type = KMES_MP_BOOL, .value.u = 1 };
-	assert_false(kmes_numeral_from_token(&number, &tok));
+	assert_false(kmesp_number_from_token(&number, &tok));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numeral_kinds_are_told_by_the_form),
-		cmocka_unit_test(numeral_other_texts_are_refused),
-		cmocka_unit_test(numeral_locale_changes_nothing),
-		cmocka_unit_test(numeral_order_is_exact_across_kinds),
-		cmocka_unit_test(numeral_equal_values_are_equal_in_any_kind),
-		cmocka_unit_test(numeral_nan_is_in_no_order),
-		cmocka_unit_test(numeral_comes_out_of_tokens),
+		cmocka_unit_test(number_kinds_are_told_by_the_form),
+		cmocka_unit_test(number_other_texts_are_refused),
+		cmocka_unit_test(number_locale_changes_nothing),
+		cmocka_unit_test(number_order_is_exact_across_kinds),
+		cmocka_unit_test(number_equal_values_are_equal_in_any_kind),
+		cmocka_unit_test(number_nan_is_in_no_order),
+		cmocka_unit_test(number_comes_out_of_tokens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,9 +194,9 @@ static void order_sleeper_arms_fences_samples_and_looks(void **state)
 	order_name("generation_b", &page_b.generation, sizeof(page_b.generation));
 	order_name("wake_b", &flags_b.need_wake, 1);
 
-	assert_int_equal(kmes_wait_new(&w, 2), 0);
+	assert_int_equal(kmesp_wait_new(&w, 2), 0);
 	assert_false(arm(w, rings, 2));
-	kmes_wait_free(w);
+	kmesp_wait_free(w);
 	assert_string_equal(order_log, "release need_wake; release wake_b; fence-full; "
 				       "acquire futex_counter; acquire futex_b; "
 				       "acquire write_pos; acquire generation; "
@@ -213,9 +213,9 @@ static void order_sleeper_clears_its_flag_relaxed(void **state)
 	mapped_ring(&ring);
 	write_event(10);
 	order_log[0] = '\0';
-	assert_int_equal(kmes_wait_new(&w, 1), 0);
+	assert_int_equal(kmesp_wait_new(&w, 1), 0);
 	assert_true(arm(w, &ring, 1));
-	kmes_wait_free(w);
+	kmesp_wait_free(w);
 	assert_int_equal(flags.need_wake, 0);
 	assert_string_equal(order_log, "release need_wake; fence-full; "
 				       "acquire futex_counter; acquire write_pos; "
@@ -232,9 +232,9 @@ static void order_sleeper_does_not_spin(void **state)
 
 	(void)state;
 	mapped_ring(&ring);
-	assert_int_equal(kmes_wait_new(&rd.wait, 1), 0);
+	assert_int_equal(kmesp_wait_new(&rd.wait, 1), 0);
 	assert_int_equal(kmes_reader_wait(&rd, 5, -1), 0);
-	kmes_wait_free(rd.wait);
+	kmesp_wait_free(rd.wait);
 	assert_string_equal(order_log, "release need_wake; fence-full; "
 				       "acquire futex_counter; acquire write_pos; "
 				       "acquire generation; "

@@ -111,14 +111,14 @@ static void pack_numbers_of_each_size_are_read_back(void **state)
 
 			kmes_pack_uint(&p, v);
 			assert_reads_back(&p, v, shortest_unsigned(v));
-			assert_put(&p, put, kmes_put_uint(put, v));
+			assert_put(&p, put, kmesp_pack_uint(put, v));
 			p = kmes_pack_begin(buf, sizeof(buf));
 			kmes_pack_int(&p, (__s64)v);
 			assert_reads_back(&p, v, shortest_signed((__s64)v));
 			p = kmes_pack_begin(buf, sizeof(buf));
 			kmes_pack_int(&p, (__s64)-v);
 			assert_reads_back(&p, -v, shortest_signed((__s64)-v));
-			assert_put(&p, put, kmes_put_int(put, (__s64)-v));
+			assert_put(&p, put, kmesp_pack_int(put, (__s64)-v));
 		}
 }
 

@@ -22,17 +22,17 @@ static const char *walk(const char *payload, size_t len)
 	struct kmes_mp_token tok;
 	struct kmes_walk w;
 
-	assert_int_equal(kmes_payload_check(start, len), KMES_MP_OK);
-	kmes_walk_init(&w, start, start + len);
+	assert_int_equal(kmesp_payload_check(start, len), KMES_MP_OK);
+	kmesp_walk_init(&w, start, start + len);
 	while (then != KMES_THEN_END) {
-		*p++ = "TIKV"[kmes_walk_place(&w)];
-		kmes_walk_next(&w, &tok);
-		if (kmes_token_opens(&tok)) {
+		*p++ = "TIKV"[kmesp_walk_place(&w)];
+		kmesp_walk_next(&w, &tok);
+		if (kmesp_token_opens(&tok)) {
 			*p++ = '(';
 			continue;
 		}
-		then = kmes_walk_done(&w, &tok);
-		for (; then == KMES_THEN_CLOSE; then = kmes_walk_done(&w, NULL))
+		then = kmesp_walk_done(&w, &tok);
+		for (; then == KMES_THEN_CLOSE; then = kmesp_walk_done(&w, NULL))
 			*p++ = ')';
 		*p++ = then == KMES_THEN_END ? '.' : then == KMES_THEN_VALUE ? ':' : ',';
 	}
@@ -83,16 +83,16 @@ static const char *hints(const char *payload, size_t len)
 	struct kmes_mp_token tok;
 	struct kmes_walk w;
 
-	assert_int_equal(kmes_payload_check(start, len), KMES_MP_OK);
-	kmes_walk_init(&w, start, start + len);
+	assert_int_equal(kmesp_payload_check(start, len), KMES_MP_OK);
+	kmesp_walk_init(&w, start, start + len);
 	while (then != KMES_THEN_END) {
 		*p++ = "-sSga"[w.hint];
-		kmes_walk_next(&w, &tok);
-		if (kmes_token_opens(&tok))
+		kmesp_walk_next(&w, &tok);
+		if (kmesp_token_opens(&tok))
 			continue;
-		then = kmes_walk_done(&w, &tok);
+		then = kmesp_walk_done(&w, &tok);
 		while (then == KMES_THEN_CLOSE)
-			then = kmes_walk_done(&w, NULL);
+			then = kmesp_walk_done(&w, NULL);
 	}
 	*p = 0;
 	return trace;
@@ -148,7 +148,7 @@ static void payload_hints_come_from_the_ends_of_keys(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *key = cases[i].key;
 
-		if (kmes_hint_of_key((const uint8_t *)key, strlen(key)) != cases[i].hint)
+		if (kmesp_hint_of_key((const uint8_t *)key, strlen(key)) != cases[i].hint)
 			fail_msg("wrong hint for '%s'", key);
 	}
 }
@@ -156,10 +156,10 @@ static void payload_hints_come_from_the_ends_of_keys(void **state)
 static void payload_check_tells_what_is_wrong(void **state)
 {
 	(void)state;
-	assert_int_equal(kmes_payload_check((const uint8_t *)"", 0), KMES_MP_EMPTY);
-	assert_int_equal(kmes_payload_check((const uint8_t *)"\xc1", 1),
+	assert_int_equal(kmesp_payload_check((const uint8_t *)"", 0), KMES_MP_EMPTY);
+	assert_int_equal(kmesp_payload_check((const uint8_t *)"\xc1", 1),
 			 KMES_MP_RESERVED);
-	assert_int_equal(kmes_payload_check((const uint8_t *)"\x90", 1), KMES_MP_OK);
+	assert_int_equal(kmesp_payload_check((const uint8_t *)"\x90", 1), KMES_MP_OK);
 }
 
 static void columns_are_those_of_a_terminal(void **state)
@@ -179,7 +179,7 @@ static void columns_are_those_of_a_terminal(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (kmes_code_point_columns(cases[i].cp) != cases[i].columns)
+		if (kmesp_code_point_columns(cases[i].cp) != cases[i].columns)
 			fail_msg("U+%04X is not %u columns wide", cases[i].cp,
 				 cases[i].columns);
 }

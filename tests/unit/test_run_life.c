@@ -57,7 +57,7 @@ static int keep_from(const int place[KEPT])
 	}
 	for (i = 0; i < KEPT; i++)
 		dup2(60 + i, fds[i]);
-	if (run_keep_alone(kept, KEPT, 3) < 0)
+	if (run_fds_keep_only(kept, KEPT, 3) < 0)
 		return 1;
 	for (i = 0; i < KEPT; i++)
 		if (fds[i] != 3 + i || inode_of(fds[i]) != inodes[i] ||
@@ -69,7 +69,7 @@ static int keep_from(const int place[KEPT])
 	return 0;
 }
 
-static void run_keep_alone_leaves_each_in_its_place_wherever_it_was(void **state)
+static void run_fds_keep_only_leaves_each_in_its_place_wherever_it_was(void **state)
 {
 	const int places[][KEPT] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 }, { 2, 0, 1 },
 				     { 1, 0, 2 }, { 9, 0, 1 }, { 5, 4, 3 }, { 4, 0, 9 } };
@@ -201,7 +201,7 @@ static void run_stops_with_a_program_that_stops_itself_in_the_foreground(void **
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(run_keep_alone_leaves_each_in_its_place_wherever_it_was),
+		cmocka_unit_test(run_fds_keep_only_leaves_each_in_its_place_wherever_it_was),
 		cmocka_unit_test(run_survivors_calls_are_made_through_the_device),
 		cmocka_unit_test(
 			run_stops_with_a_program_that_stops_itself_in_the_foreground),

@@ -307,15 +307,15 @@ static void source_sim_address_follows_the_environment(void **state)
 
 	(void)state;
 	setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
-	assert_int_equal(kmes_sim_address(&address, NULL), 0);
+	assert_int_equal(kmesp_sim_address(&address, NULL), 0);
 	assert_string_equal(address.sun_path, "/run/user/7/kmes-sim.sock");
 	setenv("XDG_RUNTIME_DIR", "", 1);
-	assert_int_equal(kmes_sim_address(&address, NULL), 0);
+	assert_int_equal(kmesp_sim_address(&address, NULL), 0);
 	assert_string_equal(address.sun_path, "/run/kmes-sim.sock");
 	unsetenv("XDG_RUNTIME_DIR");
-	assert_int_equal(kmes_sim_address(&address, NULL), 0);
+	assert_int_equal(kmesp_sim_address(&address, NULL), 0);
 	assert_string_equal(address.sun_path, "/run/kmes-sim.sock");
-	assert_int_equal(kmes_sim_address(&address, "rel"), 0);
+	assert_int_equal(kmesp_sim_address(&address, "rel"), 0);
 	assert_string_equal(address.sun_path, "rel");
 }
 

@@ -71,14 +71,14 @@ static const char *walk(struct page *p, int *last)
 	struct kmes_subbuf sb;
 	size_t used = 0;
 	uint64_t base;
-	int r = kmes_subbuf_begin(&sb, p->bytes, p->size, &head);
+	int r = kmesp_subbuf_begin(&sb, p->bytes, p->size, &head);
 
 	text[0] = '\0';
 	memcpy(&base, p->bytes, 8);
 	if (r == 0)
-		r = kmes_subbuf_extend(&sb, head.commit);
+		r = kmesp_subbuf_extend(&sb, head.commit);
 	if (r == 0)
-		while ((r = kmes_subbuf_next(&sb, &rec)) > 0)
+		while ((r = kmesp_subbuf_next(&sb, &rec)) > 0)
 			used += (size_t)snprintf(text + used, sizeof(text) - used,
 						 "%llu+%u/%u ",
 						 (unsigned long long)(rec.ts_ns - base),
@@ -173,11 +173,11 @@ static void subbuf_recorded_miss_tells_its_count(void **state)
 	struct kmes_subbuf sb;
 
 	(void)state;
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(head.commit, 4060);
 	assert_true(head.missed);
 	assert_true(head.has_count);
-	assert_int_equal(kmes_subbuf_missed(&sb, &head), 1595);
+	assert_int_equal(kmesp_subbuf_missed(&sb, &head), 1595);
 	free(p.bytes);
 }
 
@@ -205,7 +205,7 @@ static void subbuf_recorded_miss_without_count_says_so(void **state)
 
 	(void)state;
 	hex_into(&p, 0, "aed1c2b7fc050000f00f0080ffffffff");
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(head.commit, 4080);
 	assert_true(head.missed);
 	assert_false(head.has_count);
@@ -221,7 +221,7 @@ static void subbuf_count_behind_the_page_is_none(void **state)
 
 	(void)state;
 	set_commit(&p, 0xC0000000u | 4076);
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_true(head.missed);
 	assert_false(head.has_count);
 	free(p.bytes);
@@ -377,17 +377,17 @@ static void subbuf_walk_goes_on_when_more_was_copied(void **state)
 
 	(void)state;
 	put_short(&p, 5, 1);
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
-	assert_int_equal(kmes_subbuf_next(&sb, &rec), 0);
-	assert_int_equal(kmes_subbuf_extend(&sb, 8), 0);
-	assert_int_equal(kmes_subbuf_next(&sb, &rec), 1);
-	assert_int_equal(kmes_subbuf_next(&sb, &rec), 0);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 0);
+	assert_int_equal(kmesp_subbuf_extend(&sb, 8), 0);
+	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 1);
+	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 0);
 	put_short(&p, 6, 2);
-	assert_int_equal(kmes_subbuf_extend(&sb, 16), 0);
-	assert_int_equal(kmes_subbuf_next(&sb, &rec), 1);
+	assert_int_equal(kmesp_subbuf_extend(&sb, 16), 0);
+	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 1);
 	assert_int_equal(rec.ts_ns, 7 + 5 + 6);
 	assert_int_equal(*(const uint32_t *)(const void *)rec.data, 2);
-	assert_int_equal(kmes_subbuf_next(&sb, &rec), 0);
+	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 0);
 	free(p.bytes);
 }
 
@@ -401,11 +401,11 @@ static void subbuf_commit_beyond_the_page_is_refused(void **state)
 
 	(void)state;
 	set_commit(&p, 4081);
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
 	set_commit(&p, 0x3FFFFFFF);
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
 	set_commit(&p, 4080);
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	free(p.bytes);
 }
 
@@ -418,11 +418,11 @@ static void subbuf_extend_is_never_backwards_or_beyond(void **state)
 
 	(void)state;
 	put_short(&p, 5, 1);
-	assert_int_equal(kmes_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
-	assert_int_equal(kmes_subbuf_extend(&sb, 8), 0);
-	assert_int_equal(kmes_subbuf_next(&sb, &rec), 1);
-	assert_int_equal(kmes_subbuf_extend(&sb, 4), -EBADMSG);
-	assert_int_equal(kmes_subbuf_extend(&sb, 4081), -EBADMSG);
+	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
+	assert_int_equal(kmesp_subbuf_extend(&sb, 8), 0);
+	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 1);
+	assert_int_equal(kmesp_subbuf_extend(&sb, 4), -EBADMSG);
+	assert_int_equal(kmesp_subbuf_extend(&sb, 4081), -EBADMSG);
 	free(p.bytes);
 }
 

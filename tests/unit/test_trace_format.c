@@ -55,9 +55,9 @@ static struct kmes_trace_formats *formats_of(const char *text)
 {
 	struct kmes_trace_formats *f;
 
-	assert_int_equal(kmes_trace_formats_new(&f), 0);
+	assert_int_equal(kmesp_trace_formats_new(&f), 0);
 	if (text)
-		assert_int_equal(kmes_trace_formats_add(f, "test", text, strlen(text)),
+		assert_int_equal(kmesp_trace_formats_add(f, "test", text, strlen(text)),
 				 0);
 	return f;
 }
@@ -77,21 +77,21 @@ static const char *show(struct kmes_trace_formats *f, const struct record *r)
 
 	assert_non_null(exact);
 	memcpy(exact, r->bytes, r->len); /* a sanitizer sees each step beyond */
-	size = kmes_trace_convert(f, &stamp, exact, r->len, false, bytes, sizeof(bytes));
+	size = kmesp_trace_convert(f, &stamp, exact, r->len, false, bytes, sizeof(bytes));
 	free(exact);
 	assert_true(size);
 	assert_int_equal(kmes_event_parse(&event, bytes, size, size), 1);
 	assert_int_equal(event.size, size);
 	assert_int_equal(event.ts_ns, 1000);
 	assert_int_equal(event.origin, 254);
-	kmes_formatter_init(&formatter, &kmes_format_text, &options);
-	assert_int_equal(kmes_outbuf_init(&out), 0);
-	kmes_formatter_event(&formatter, &out, &event);
+	kmesp_formatter_init(&formatter, &kmesp_format_text, &options);
+	assert_int_equal(kmesp_outbuf_init(&out), 0);
+	kmesp_formatter_event(&formatter, &out, &event);
 	assert_true(out.len < sizeof(text));
 	memcpy(text, out.data, out.len);
 	text[out.len] = '\0';
-	kmes_outbuf_fini(&out);
-	kmes_trace_formats_free(f);
+	kmesp_outbuf_fini(&out);
+	kmesp_trace_formats_free(f);
 	return text;
 }
 
@@ -324,10 +324,10 @@ static void trace_format_that_makes_no_sense_is_refused(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(kmes_trace_formats_add(f, "test", bad[i],
-							strlen(bad[i])),
+		assert_int_equal(kmesp_trace_formats_add(f, "test", bad[i],
+							 strlen(bad[i])),
 				 -EBADMSG);
-	kmes_trace_formats_free(f);
+	kmesp_trace_formats_free(f);
 }
 
 /*
@@ -353,13 +353,13 @@ static void trace_format_event_without_room_is_none(void **state)
 		uint8_t *to = malloc(1024), *first = to;
 
 		assert_non_null(to);
-		whole = kmes_trace_convert(f, &stamp, r.bytes, r.len, raw, to, 1024);
+		whole = kmesp_trace_convert(f, &stamp, r.bytes, r.len, raw, to, 1024);
 		assert_true(whole > 0);
 		for (room = 0; room <= whole + 64; room++) {
 			to = malloc(room ? room : 1);
 			assert_non_null(to);
-			size = kmes_trace_convert(f, &stamp, r.bytes, r.len, raw, to,
-						  room);
+			size = kmesp_trace_convert(f, &stamp, r.bytes, r.len, raw, to,
+						   room);
 			assert_true(size == 0 || size == whole);
 			assert_true(size == whole || room < whole + 64);
 			assert_true(size == 0 || room >= whole);
@@ -370,7 +370,7 @@ static void trace_format_event_without_room_is_none(void **state)
 		free(first);
 		raw = !raw;
 	} while (raw);
-	kmes_trace_formats_free(f);
+	kmesp_trace_formats_free(f);
 }
 
 /* A name and a number are known, the fields make no sense. */

@@ -105,7 +105,7 @@ static int ring_open(struct kmes_source *src, uint16_t cpu, struct kmes_ring *ri
 {
 	(void)src;
 	(void)cpu;
-	return kmes_trace_ring_open(ring, &t.map, &t.clock, t.formats, snapshot, err);
+	return kmesp_trace_ring_open(ring, &t.map, &t.clock, t.formats, snapshot, err);
 }
 
 static void begin(uint32_t subbuf_size)
@@ -126,9 +126,9 @@ static void begin(uint32_t subbuf_size)
 	t.meta->meta_struct_len = sizeof(*t.meta);
 	t.meta->subbuf_size = subbuf_size;
 	t.meta->nr_subbufs = SUBBUFS;
-	assert_int_equal(kmes_trace_formats_new(&t.formats), 0);
-	assert_int_equal(kmes_trace_formats_add(t.formats, "test", format_text,
-						sizeof(format_text) - 1),
+	assert_int_equal(kmesp_trace_formats_new(&t.formats), 0);
+	assert_int_equal(kmesp_trace_formats_add(t.formats, "test", format_text,
+						 sizeof(format_text) - 1),
 			 0);
 }
 
@@ -140,7 +140,7 @@ static void play_with(const struct step *steps, unsigned int len, bool snapshot)
 	script = steps;
 	script_len = len;
 	moves = 0;
-	assert_int_equal(kmes_ring_open(&t.ring, &t.src, 2, &options, &err), 0);
+	assert_int_equal(kmesp_ring_open(&t.ring, &t.src, 2, &options, &err), 0);
 }
 
 #define PLAY(...)                                                                        \
@@ -149,22 +149,22 @@ static void play_with(const struct step *steps, unsigned int len, bool snapshot)
 
 static void end(void)
 {
-	kmes_ring_close(&t.ring);
-	kmes_trace_formats_free(t.formats);
+	kmesp_ring_close(&t.ring);
+	kmesp_trace_formats_free(t.formats);
 }
 
 /* The next event's number, -1 when there is none now. */
 static int next(void)
 {
 	const struct kmes_event *e = &t.ring.head;
-	int r = kmes_ring_peek(&t.ring);
+	int r = kmesp_ring_peek(&t.ring);
 
 	if (r <= 0)
 		return r < 0 ? r : -1;
 	assert_int_equal(e->cpu, 2);
 	assert_int_equal(e->type_len, 13);
 	assert_memory_equal(e->type, "ftrace.test.e", 13);
-	kmes_ring_pop(&t.ring);
+	kmesp_ring_pop(&t.ring);
 	return e->payload[e->payload_len - 1];
 }
 
@@ -493,12 +493,12 @@ static void trace_reader_goes_through_pages_that_lie(void **state)
 			set_commit(id, random_below(5000) | random_below(4) << 30);
 		for (i = 0; i < 8; i++)
 			subbuf(id)[16 + random_below(4080)] ^= 1u << random_below(8);
-		while ((r = kmes_ring_peek(&t.ring)) > 0) {
+		while ((r = kmesp_ring_peek(&t.ring)) > 0) {
 			assert_true(t.ring.head.seq > last);
 			assert_true(t.ring.has_loss || t.ring.head.seq == last + 1);
 			last = t.ring.head.seq;
 			t.ring.has_loss = false;
-			kmes_ring_pop(&t.ring);
+			kmesp_ring_pop(&t.ring);
 			events++;
 		}
 		assert_int_equal(r, 0);
@@ -518,7 +518,7 @@ static void trace_reader_ends_a_snapshot_at_its_time(void **state)
 	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 2);
-	fill(1, kmes_clock_ns(CLOCK_MONOTONIC) + 3600000000000, 3, 1);
+	fill(1, kmesp_clock_ns(CLOCK_MONOTONIC) + 3600000000000, 3, 1);
 	play_with(steps, 2, true);
 	assert_int_equal(next(), 1);
 	assert_int_equal(next(), 2);

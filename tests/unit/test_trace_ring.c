@@ -42,9 +42,9 @@ static void trace_ring_loss_is_the_count_in_the_page(void **state)
 	struct kmes_trace_loss loss = { 0 };
 
 	(void)state;
-	kmes_trace_loss_begin(&loss, &unmissed, 0, 900);
+	kmesp_trace_loss_begin(&loss, &unmissed, 0, 900);
 	assert_int_equal(loss.pending, 0);
-	kmes_trace_loss_begin(&loss, &counted, 500, 900);
+	kmesp_trace_loss_begin(&loss, &counted, 500, 900);
 	assert_int_equal(loss.pending, 500);
 	assert_int_equal(loss.told, 500);
 }
@@ -55,10 +55,10 @@ static void trace_ring_loss_without_count_is_the_change_of_overrun(void **state)
 	struct kmes_trace_loss loss = { .told = 300 };
 
 	(void)state;
-	kmes_trace_loss_begin(&loss, &uncounted, 0, 900);
+	kmesp_trace_loss_begin(&loss, &uncounted, 0, 900);
 	assert_int_equal(loss.pending, 600);
 	assert_int_equal(loss.told, 900);
-	kmes_trace_loss_begin(&loss, &uncounted, 0, 900);
+	kmesp_trace_loss_begin(&loss, &uncounted, 0, 900);
 	assert_int_equal(loss.pending, 600);
 }
 
@@ -68,8 +68,8 @@ static void trace_ring_loss_told_early_is_not_told_again(void **state)
 	struct kmes_trace_loss loss = { 0 };
 
 	(void)state;
-	kmes_trace_loss_begin(&loss, &uncounted, 0, 700); /* 600 before this page */
-	kmes_trace_loss_begin(&loss, &counted, 400, 1000);
+	kmesp_trace_loss_begin(&loss, &uncounted, 0, 700); /* 600 before this page */
+	kmesp_trace_loss_begin(&loss, &counted, 400, 1000);
 	assert_int_equal(loss.told, 1000);
 	assert_int_equal(loss.pending, 1000);
 }
@@ -80,10 +80,10 @@ static void trace_ring_loss_settles_on_an_empty_buffer(void **state)
 	struct kmes_trace_loss loss = { 0 };
 
 	(void)state;
-	kmes_trace_loss_begin(&loss, &counted, 500, 900);
-	kmes_trace_loss_settle(&loss, 900);
+	kmesp_trace_loss_begin(&loss, &counted, 500, 900);
+	kmesp_trace_loss_settle(&loss, 900);
 	assert_int_equal(loss.pending, 900);
-	kmes_trace_loss_settle(&loss, 900);
+	kmesp_trace_loss_settle(&loss, 900);
 	assert_int_equal(loss.pending, 900);
 }
 
@@ -108,7 +108,7 @@ static void trace_ring_refused_mapping_says_what_to_do(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(kmes_trace_map_error(&err, 2, cases[i].error),
+		assert_int_equal(kmesp_trace_map_error(&err, 2, cases[i].error),
 				 cases[i].error);
 		assert_string_equal(err.text, cases[i].text);
 	}
@@ -121,12 +121,12 @@ static void trace_ring_clock_offset_is_below_a_millisecond(void **state)
 	int i;
 
 	(void)state;
-	kmes_trace_clock_update(&clock);
+	kmesp_trace_clock_update(&clock);
 	for (i = 0; i < 100; i++) {
-		uint64_t before = kmes_clock_ns(CLOCK_REALTIME), after;
+		uint64_t before = kmesp_clock_ns(CLOCK_REALTIME), after;
 
-		mono = kmes_clock_ns(CLOCK_MONOTONIC);
-		after = kmes_clock_ns(CLOCK_REALTIME);
+		mono = kmesp_clock_ns(CLOCK_MONOTONIC);
+		after = kmesp_clock_ns(CLOCK_REALTIME);
 		real = mono + clock.offset_ns;
 		assert_true(real + 1000000 > before && real < after + 1000000);
 	}
@@ -137,12 +137,12 @@ static void trace_ring_clock_is_measured_again(void **state)
 	struct kmes_trace_clock clock = { 0 };
 
 	(void)state;
-	kmes_trace_clock_update(&clock);
+	kmesp_trace_clock_update(&clock);
 	clock.offset_ns = 1; /* as after a step of the clock */
-	kmes_trace_clock_update(&clock);
+	kmesp_trace_clock_update(&clock);
 	assert_int_equal(clock.offset_ns, 1);
 	clock.measured_ns -= 200000000;
-	kmes_trace_clock_update(&clock);
+	kmesp_trace_clock_update(&clock);
 	assert_true(clock.offset_ns > 1000000000);
 }
 
@@ -161,7 +161,7 @@ static const char *chosen(const char *wanted)
 	struct kmes_error err = { "" };
 	size_t i;
 
-	if (kmes_trace_select(&names, available, wanted, &err) < 0) {
+	if (kmesp_trace_select(&names, available, wanted, &err) < 0) {
 		strcpy(text, err.text);
 		return text;
 	}
@@ -172,7 +172,7 @@ static const char *chosen(const char *wanted)
 		strcat(text, names.name[i].event);
 		strcat(text, " ");
 	}
-	kmes_trace_names_free(&names);
+	kmesp_trace_names_free(&names);
 	return text;
 }
 

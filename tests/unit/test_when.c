@@ -27,7 +27,7 @@ static struct kmes_when parsed(const char *text, bool local)
 	struct kmes_when when;
 	const char *why;
 
-	if (kmes_when_parse(&when, text, NOW, local, &why))
+	if (kmesp_when_parse(&when, text, NOW, local, &why))
 		fail_msg("'%s' is refused: %s", text, why);
 	return when;
 }
@@ -159,7 +159,7 @@ static void when_nonsense_is_refused(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(texts); i++) {
 		why = NULL;
-		if (kmes_when_parse(&when, texts[i], NOW, false, &why) != -EINVAL)
+		if (kmesp_when_parse(&when, texts[i], NOW, false, &why) != -EINVAL)
 			fail_msg("'%s' is accepted", texts[i]);
 		assert_non_null(why);
 	}
@@ -171,18 +171,18 @@ static void when_clock_is_the_latest_not_after_now(void **state)
 
 	(void)state;
 	assert_int_equal(when.kind, KMES_WHEN_CLOCK);
-	assert_int_equal(kmes_when_before(&when, NOW), NOW - 789);
+	assert_int_equal(kmesp_when_before(&when, NOW), NOW - 789);
 	when = parsed("20:21:22.123457", false);
-	assert_int_equal(kmes_when_before(&when, NOW), NOW - 789 + 1000 - KMES_DAY_NS);
+	assert_int_equal(kmesp_when_before(&when, NOW), NOW - 789 + 1000 - KMES_DAY_NS);
 	when = parsed("00:00", false);
-	assert_int_equal(kmes_when_before(&when, NOW), 1795910400 * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), 1795910400 * SECOND);
 	when = parsed("20:22", false);
-	assert_int_equal(kmes_when_before(&when, NOW), (1795983720 - 86400) * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), (1795983720 - 86400) * SECOND);
 	/* 22:21 in a zone two hours east is 20:21 in UTC, 01:00 there the evening before. */
 	when = parsed("22:21+02:00", false);
-	assert_int_equal(kmes_when_before(&when, NOW), 1795983660 * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), 1795983660 * SECOND);
 	when = parsed("01:00+02:00", false);
-	assert_int_equal(kmes_when_before(&when, NOW), (1795910400 - 3600) * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), (1795910400 - 3600) * SECOND);
 }
 
 static void when_clock_is_the_first_after_the_start(void **state)
@@ -190,17 +190,17 @@ static void when_clock_is_the_first_after_the_start(void **state)
 	struct kmes_when when = parsed("20:22", false);
 
 	(void)state;
-	assert_int_equal(kmes_when_after(&when, NOW), 1795983720 * SECOND);
+	assert_int_equal(kmesp_when_after(&when, NOW), 1795983720 * SECOND);
 	when = parsed("20:21", false);
-	assert_int_equal(kmes_when_after(&when, NOW), (1795983660 + 86400) * SECOND);
-	assert_int_equal(kmes_when_after(&when, 1795983660 * SECOND),
+	assert_int_equal(kmesp_when_after(&when, NOW), (1795983660 + 86400) * SECOND);
+	assert_int_equal(kmesp_when_after(&when, 1795983660 * SECOND),
 			 1795983660 * SECOND);
 	/* The first event's own time, as it was printed, cut to microseconds. */
 	when = parsed("20:21:22.123456", false);
-	assert_int_equal(kmes_when_after(&when, NOW), NOW - 789);
+	assert_int_equal(kmesp_when_after(&when, NOW), NOW - 789);
 	assert_int_equal(when.unit_ns, 1000);
 	when = parsed("20:21:22.123455", false);
-	assert_int_equal(kmes_when_after(&when, NOW), NOW - 1789 + KMES_DAY_NS);
+	assert_int_equal(kmesp_when_after(&when, NOW), NOW - 1789 + KMES_DAY_NS);
 }
 
 static void when_local_times_follow_the_zone(void **state)
@@ -217,14 +217,14 @@ static void when_local_times_follow_the_zone(void **state)
 	assert_int_equal(parsed("@1795983682", true).ns, 1795983682 * SECOND);
 
 	when = parsed("21:21", true);
-	assert_int_equal(kmes_when_before(&when, NOW), 1795983660 * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), 1795983660 * SECOND);
 	when = parsed("21:22", true);
-	assert_int_equal(kmes_when_before(&when, NOW), (1795983720 - 86400) * SECOND);
-	assert_int_equal(kmes_when_after(&when, NOW), 1795983720 * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), (1795983720 - 86400) * SECOND);
+	assert_int_equal(kmesp_when_after(&when, NOW), 1795983720 * SECOND);
 	/* Midnight there is 23:00 of the day before in UTC. */
 	when = parsed("00:00", true);
-	assert_int_equal(kmes_when_before(&when, NOW), (1795910400 - 3600) * SECOND);
-	assert_int_equal(kmes_when_after(&when, NOW), (1795996800 - 3600) * SECOND);
+	assert_int_equal(kmesp_when_before(&when, NOW), (1795910400 - 3600) * SECOND);
+	assert_int_equal(kmesp_when_after(&when, NOW), (1795996800 - 3600) * SECOND);
 	set_zone("UTC0");
 }
 
@@ -237,9 +237,9 @@ static void when_local_day_of_a_clock_change_is_found(void **state)
 	(void)state;
 	set_zone(TZ_BERLIN);
 	when = parsed("12:00", true);
-	assert_int_equal(kmes_when_before(&when, noon), noon);
-	assert_int_equal(kmes_when_before(&when, noon - 1), noon - 25 * 3600 * SECOND);
-	assert_int_equal(kmes_when_after(&when, noon - 24 * 3600 * SECOND), noon);
+	assert_int_equal(kmesp_when_before(&when, noon), noon);
+	assert_int_equal(kmesp_when_before(&when, noon - 1), noon - 25 * 3600 * SECOND);
+	assert_int_equal(kmesp_when_after(&when, noon - 24 * 3600 * SECOND), noon);
 	set_zone("UTC0");
 }
 
