@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* boot_id.c - identities that the kernel tells as text. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* event.c - takes an event apart: the packed header, the type's text, the payload. */
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  */
 #ifndef KMES_H
 #define KMES_H
-
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,6 @@
 /* kmes_view.h - copies bytes out of a ring that somebody else is writing. */
 #ifndef KMES_VIEW_H
 #define KMES_VIEW_H
-
 #include <errno.h>
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* payload.c - whether a payload can be walked, and what keys say about values. */
 #include "payload.h"
 

@@ -9,7 +9,6 @@
  */
 #ifndef KMES_PAYLOAD_H
 #define KMES_PAYLOAD_H
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -10,12 +10,12 @@
  * says, so a clock that was stepped holds nothing up; it is then handed out at the
  * watermark's place. Within a ring the order is always that of the sequence.
  */
+#include "reader.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "reader.h"
 
 /* A stamp may be this much older than its publication. */
 #define SLACK_NS 1000000ull

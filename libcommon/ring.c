@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* ring.c - events out of a ring's private bytes: what is accepted, what is lost (2.4). */
+#include "ring.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-
-#include "ring.h"
 
 uint64_t kmesp_clock_ns(int clock)
 {

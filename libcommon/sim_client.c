@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* sim_client.c - the client's end of the simulator's socket: connect, ask, take the answer. */
+#include "sim_client.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,8 +12,6 @@
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "sim_client.h"
 
 /* How long an answer may take. All rings of a large machine take a while to replace. */
 #define ANSWER_MS 5000

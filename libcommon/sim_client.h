@@ -2,7 +2,6 @@
 /* sim_client.h - the client's end of the simulator's socket; private to the project. */
 #ifndef KMES_SIM_CLIENT_H
 #define KMES_SIM_CLIENT_H
-
 #include <signal.h>
 #include <sys/uio.h>
 #include <sys/un.h>

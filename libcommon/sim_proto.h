@@ -37,7 +37,6 @@
  */
 #ifndef KMES_SIM_PROTO_H
 #define KMES_SIM_PROTO_H
-
 #include <sys/un.h>
 
 #include "kmes.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* source.c - opens a source by its name, and passes calls on to its kind. */
+#include "source.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sim_client.h"
-#include "source.h"
 
 static const struct kmes_source_ops *const kinds[] = {
 	&kmesp_source_native,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* source_kernel.c - mapping, pinning and batches for rings that a kernel owns. */
+#include "source_kernel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "source_kernel.h"
 
 int kmesp_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 		     struct kmes_error *err)

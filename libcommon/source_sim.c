@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* source_sim.c - the simulator as a source: requests over its socket, rings in memfds. */
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,6 @@
  */
 #ifndef KMES_WAIT_GROUP_H
 #define KMES_WAIT_GROUP_H
-
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdbool.h>

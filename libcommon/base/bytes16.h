@@ -7,7 +7,6 @@
  */
 #ifndef KMES_BYTES16_H
 #define KMES_BYTES16_H
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* escape.c - strings of strangers made harmless, for text and for JSON; hex and base64. */
+#include "base/escape.h"
+
 #include "base/bytes16.h"
 #include "base/invisible.h"
 #include "kmes_msgpack.h"
-#include "base/escape.h"
 
 enum style { TEXT, TYPE, JSON };
 

@@ -6,7 +6,6 @@
  */
 #ifndef KMES_ESCAPE_H
 #define KMES_ESCAPE_H
-
 #include "base/outbuf.h"
 #include "payload.h"
 

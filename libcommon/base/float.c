@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * float.c - floating point numbers as the shortest text that reads back.
  *
@@ -16,9 +16,10 @@
  * Numbers from 1e-20 to 2^53 fit into 128 bits with a power of two for `one`; the others
  * take long integers.
  */
+#include "base/float.h"
+
 #include <string.h>
 
-#include "base/float.h"
 #include "base/outbuf.h"
 
 __extension__ typedef unsigned __int128 u128;

@@ -2,7 +2,6 @@
 /* float.h - floating point numbers as the shortest text that reads back. */
 #ifndef KMES_FLOAT_H
 #define KMES_FLOAT_H
-
 #include <stdbool.h>
 #include <stdint.h>
 

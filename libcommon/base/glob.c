@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* glob.c - patterns compiled into a prefix of plain bytes and a list of elements. */
 #include "base/glob.h"
 

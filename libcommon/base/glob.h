@@ -9,7 +9,6 @@
  */
 #ifndef KMES_GLOB_H
 #define KMES_GLOB_H
-
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -2,7 +2,6 @@
 /* invisible.h - code points that nobody sees, but that move or turn around what is seen. */
 #ifndef KMES_INVISIBLE_H
 #define KMES_INVISIBLE_H
-
 #include <stdbool.h>
 #include <stdint.h>
 

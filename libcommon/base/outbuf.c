@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* outbuf.c - output memory that grows, and the digits. */
+#include "base/outbuf.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "base/outbuf.h"
 
 const char kmesp_hex_digits[16] = { '0', '1', '2', '3', '4', '5', '6', '7',
 				    '8', '9', 'a', 'b', 'c', 'd', 'e', 'f' };

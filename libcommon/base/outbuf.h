@@ -10,7 +10,6 @@
  */
 #ifndef KMES_OUTBUF_H
 #define KMES_OUTBUF_H
-
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* block.c - blocks that threads write in order, and compress: as many as cores. */
 #define ZLIB_CONST
 #include "capture/block.h"

@@ -9,7 +9,6 @@
  */
 #ifndef KMES_BLOCK_H
 #define KMES_BLOCK_H
-
 #include <stddef.h>
 #include <stdint.h>
 

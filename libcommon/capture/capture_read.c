@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* capture_read.c - takes a capture apart, whole events up to where it is damaged or cut. */
 #include <errno.h>
 #include <fcntl.h>

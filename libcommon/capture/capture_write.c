@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* capture_write.c - adds events and losses to a capture. */
 #include <errno.h>
 #include <stdlib.h>

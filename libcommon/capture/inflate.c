@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* inflate.c - reads a file that is plain, or gzip members one after the other. */
 #define ZLIB_CONST
 #include "capture/inflate.h"

@@ -2,7 +2,6 @@
 /* inflate.h - the bytes of a file, plain or gzip, members in a row; library-private. */
 #ifndef KMES_INFLATE_H
 #define KMES_INFLATE_H
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* member.c - looks for gzip members behind damage, and tries what looks like one. */
 #define ZLIB_CONST
 #include "capture/member.h"

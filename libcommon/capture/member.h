@@ -2,7 +2,6 @@
 /* member.h - finds where a damaged file of gzip members is sound again; library-private. */
 #ifndef KMES_MEMBER_H
 #define KMES_MEMBER_H
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

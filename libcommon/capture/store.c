@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* store.c - bytes into a file or a pipe, all of them, whatever is in the way. */
 #include "capture/store.h"
 

@@ -5,7 +5,6 @@
  */
 #ifndef KMES_STORE_H
 #define KMES_STORE_H
-
 #include <stddef.h>
 #include <stdint.h>
 

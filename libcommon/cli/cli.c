@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli.c - options by popt: the shared tables, help and version, and who is wrong. */
+#include "cli/cli.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/cli_private.h"
 #include "kmes_version.h"
 

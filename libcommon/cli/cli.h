@@ -29,7 +29,6 @@
  */
 #ifndef KMES_CLI_H
 #define KMES_CLI_H
-
 #include <popt.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_cpus.c - lists of CPUs: 0,2-5. */
 #include <errno.h>
 #include <stdio.h>

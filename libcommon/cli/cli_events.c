@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_events.c - options that choose events and their looks, for the tools that print. */
 #include "cli/cli_events.h"
 

@@ -7,7 +7,6 @@
  */
 #ifndef KMES_CLI_EVENTS_H
 #define KMES_CLI_EVENTS_H
-
 #include "cli/cli.h"
 #include "cli/cli_print.h"
 #include "filter/filter.h"

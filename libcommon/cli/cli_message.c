@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_message.c - what a tool says on stderr: one safe line, one write. */
 #include <errno.h>
 #include <limits.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/invisible.h"
 #include "cli/cli.h"
 #include "cli/cli_private.h"
-#include "base/invisible.h"
 #include "kmes_msgpack.h"
 
 /* A write of this size to a pipe is not torn. */

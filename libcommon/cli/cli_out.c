@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_out.c - bytes on their way out: buffered, whole, and with every error noticed. */
 #include <errno.h>
 #include <poll.h>

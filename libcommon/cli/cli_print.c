@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_print.c - the buffer between a format and standard output. */
 #include "cli/cli_print.h"
 

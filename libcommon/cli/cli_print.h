@@ -7,7 +7,6 @@
  */
 #ifndef KMES_CLI_PRINT_H
 #define KMES_CLI_PRINT_H
-
 #include "cli/cli.h"
 #include "print/format.h"
 

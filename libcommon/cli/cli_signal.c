@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * cli_signal.c - stopping in order, and leaving dispositions as they were found.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_source.c - which source a tool reads from or emits to. */
 #include <stdlib.h>
 #include <string.h>

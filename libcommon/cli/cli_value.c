@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* cli_value.c - numbers, times, sizes and rates as they are typed, exactly. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* when.c - parses points in time, and finds the day that a time of day means. */
 #include "cli/when.h"
 

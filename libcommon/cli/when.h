@@ -12,7 +12,6 @@
  */
 #ifndef KMES_WHEN_H
 #define KMES_WHEN_H
-
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* filter.c - the conditions on an event, the cheap ones asked first. */
 #include "filter/filter.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* match.c - parses a condition on a payload field. */
 #include <errno.h>
 #include <stdlib.h>

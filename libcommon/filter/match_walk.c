@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* match_walk.c - walks a payload along a condition's path, and compares what is there. */
 #include <string.h>
 

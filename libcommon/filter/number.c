@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* number.c - parsing numbers in any locale, comparing them without rounding. */
 #include "filter/number.h"
 

@@ -2,7 +2,6 @@
 /* number.h - integers and floats compared by their exact values, whatever their kinds. */
 #ifndef KMES_NUMBER_H
 #define KMES_NUMBER_H
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* columns.c - how wide code points are, and lines cut to a width. */
 #include "print/columns.h"
-#include "kmes_msgpack.h"
+
 #include "base/escape.h"
+#include "kmes_msgpack.h"
 
 struct range {
 	uint32_t first, last;

@@ -2,7 +2,6 @@
 /* columns.h - how wide text is on a screen, and lines cut to a width. */
 #ifndef KMES_COLUMNS_H
 #define KMES_COLUMNS_H
-
 #include <stdbool.h>
 
 #include "base/outbuf.h"

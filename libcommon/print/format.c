@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* format.c - what all formats share: options, names of styles and origins. */
-#include <errno.h>
-
 #include "print/format.h"
+
+#include <errno.h>
 
 void kmesp_formatter_init(struct kmes_formatter *f, const struct kmes_format *format,
 			  const struct kmes_format_options *options)

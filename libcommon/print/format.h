@@ -9,9 +9,8 @@
  */
 #ifndef KMES_FORMAT_H
 #define KMES_FORMAT_H
-
-#include "kmes.h"
 #include "base/outbuf.h"
+#include "kmes.h"
 #include "print/time_text.h"
 
 struct kmes_formatter;

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* format_json.c - events as JSON, an object a line. */
-#include "print/format.h"
+#include "base/escape.h"
 #include "base/float.h"
 #include "payload.h"
+#include "print/format.h"
 #include "print/sid_guid.h"
-#include "base/escape.h"
 
 /* ---- keys that are no strings: the text form of the value as a string ---- */
 

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* format_text.c - events as lines for people: decoded, as hex, or with a block below. */
+#include "base/escape.h"
+#include "payload.h"
 #include "print/columns.h"
 #include "print/format.h"
-#include "payload.h"
 #include "print/sid_guid.h"
-#include "base/escape.h"
 
 /* Deeper than this a block goes on within the line, so that indentation stays bounded. */
 #define BLOCK_DEPTH_MAX 32

@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* sid_guid.c - SIDs, GUIDs, access masks and MessagePack's timestamps. */
-#include "base/outbuf.h"
 #include "print/sid_guid.h"
+
+#include "base/outbuf.h"
 #include "print/time_text.h"
 
 #define EXT_TIMESTAMP (-1)

@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* time_text.c - points in time as text, the date made once a second. */
+#include "print/time_text.h"
+
 #include <time.h>
 
 #include "base/outbuf.h"
-#include "print/time_text.h"
 
 #define DAY 86400
 #define DAYS_IN_400_YEARS 146097

@@ -2,7 +2,6 @@
 /* time_text.h - points in time as text. */
 #ifndef KMES_TIME_TEXT_H
 #define KMES_TIME_TEXT_H
-
 #include <stdbool.h>
 #include <stdint.h>
 

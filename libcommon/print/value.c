@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* value.c - values of a payload in the text form. */
 #include "base/bytes16.h"
+#include "base/escape.h"
 #include "base/float.h"
 #include "print/sid_guid.h"
 #include "print/time_text.h"
-#include "base/escape.h"
 
 /* Marks for what no bare key holds: neither letters nor digits, nor any of "_.-". */
 static inline kmes_marks16 strange_marks(kmes_bytes16 v)

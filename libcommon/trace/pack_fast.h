@@ -9,7 +9,6 @@
  */
 #ifndef KMES_PACK_FAST_H
 #define KMES_PACK_FAST_H
-
 #include <stdint.h>
 #include <string.h>
 

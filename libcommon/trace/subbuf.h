@@ -16,7 +16,6 @@
  */
 #ifndef KMES_SUBBUF_H
 #define KMES_SUBBUF_H
-
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -5,7 +5,6 @@
  */
 #ifndef KMES_TRACE_RING_H
 #define KMES_TRACE_RING_H
-
 #include "ring.h"
 #include "trace/subbuf.h"
 #include "trace/trace_format.h"

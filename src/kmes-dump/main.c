@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* main.c - kmes-dump: prints the events of KMES rings as text or JSON. */
 #include <signal.h>
 #include <stdlib.h>

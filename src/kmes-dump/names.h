@@ -7,7 +7,6 @@
  */
 #ifndef DUMP_NAMES_H
 #define DUMP_NAMES_H
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>

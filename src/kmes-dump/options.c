@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* options.c - the command line of kmes-dump, checked before anything is opened. */
 #include "options.h"
-
-#include "capture/capture.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "capture/capture.h"
 
 enum {
 	OPTION_WIDTH = CLI_OPTION_OWN,

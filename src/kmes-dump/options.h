@@ -2,7 +2,6 @@
 /* options.h - what a run of kmes-dump was asked to do. */
 #ifndef DUMP_OPTIONS_H
 #define DUMP_OPTIONS_H
-
 #include "cli/cli_events.h"
 #include "cli/when.h"
 

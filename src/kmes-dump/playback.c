@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* playback.c - captures one after the other: which are there, whose events, in which order. */
 #include "playback.h"
 

@@ -2,12 +2,11 @@
 /* playback.h - captures in a playback, read as one stream. */
 #ifndef DUMP_PLAYBACK_H
 #define DUMP_PLAYBACK_H
+#include <sys/stat.h>
 
 #include "capture/capture.h"
 #include "options.h"
 #include "order.h"
-
-#include <sys/stat.h>
 
 struct dump_playback {
 	char **files; /* the next one to open */

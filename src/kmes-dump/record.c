@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* record.c - captures being written: opening, rotating, reopening, and full disks. */
 #include "record.h"
 

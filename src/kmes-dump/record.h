@@ -2,12 +2,11 @@
 /* record.h - events into a capture, or into one after the other. */
 #ifndef DUMP_RECORD_H
 #define DUMP_RECORD_H
+#include <sys/types.h>
 
 #include "capture/capture.h"
 #include "input.h"
 #include "names.h"
-
-#include <sys/types.h>
 
 struct dump_recorder {
 	const struct dump_record_opts *opts;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * run.c - the loop: events go through the filter to the printer, and whatever can end it
  * besides is looked at when the rings are empty, and in a flood every few hundred events.

@@ -2,9 +2,8 @@
 /* run.h - the loop from the reader to the printer, and when it ends. */
 #ifndef DUMP_RUN_H
 #define DUMP_RUN_H
-
-#include "options.h"
 #include "cli/cli_print.h"
+#include "options.h"
 #include "record.h"
 #include "tally.h"
 

@@ -14,7 +14,6 @@
  */
 #ifndef KMES_EMIT_EMIT_H
 #define KMES_EMIT_EMIT_H
-
 #include "kmes.h"
 #include "kmes_pack.h"
 

@@ -2,7 +2,6 @@
 /* report.h - the two forms in which a change of capacity is told. */
 #ifndef REPORT_H
 #define REPORT_H
-
 #include "cli/cli.h"
 #include "resize.h"
 

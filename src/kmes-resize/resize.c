@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* resize.c - attaches to the rings that are about to be replaced, and counts in them. */
+#include "resize.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "resize.h"
 
 #define SPAN_SIZE (256u << 10)
 /* So often, a millisecond apart, the count of a live ring is begun. */

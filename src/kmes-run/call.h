@@ -12,7 +12,6 @@
  */
 #ifndef RUN_CALL_H
 #define RUN_CALL_H
-
 #include <linux/seccomp.h>
 
 #include "kmes_abi.h"

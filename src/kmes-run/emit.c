@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * emit.c - events of the program, one by one and in batches.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* fds.c - what kmes-run itself keeps open: its own alone, all else is the program's. */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * filter.c - the seccomp filter: three call numbers go to the listener, all else passes.
  *

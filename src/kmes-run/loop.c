@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* loop.c - serves calls until the program ends, and for those that outlive it. */
 #include <errno.h>
 #include <poll.h>

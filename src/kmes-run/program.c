@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* program.c - the child: behind the filter first, then the program. */
 #include <errno.h>
 #include <signal.h>

@@ -8,7 +8,6 @@
  */
 #ifndef RUN_H
 #define RUN_H
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* serve.c - takes a call from the listener, has it made by the module, and answers it. */
 #include <errno.h>
 #include <fcntl.h>

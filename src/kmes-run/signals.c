@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* signals.c - signals that somebody sends to us and means for the program. */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* target.c - the memory and the name of the process that made a call. */
 #include <errno.h>
 #include <fcntl.h>

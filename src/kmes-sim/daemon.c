@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* daemon.c - going on in the background, once everything that may fail has been done. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* demo.c - --demo: what a small server's audit trail might look like, some dozens a second. */
 #include <string.h>
 

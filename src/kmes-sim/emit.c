@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* emit.c - how events come into the rings: a client's, checked, and our own, trusted. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* load.c - --load: so many events a second, over all slots in turn. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* main.c - kmes-sim: KMES in user space, for machines without the module. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* memory.c - how much memory is there for rings: of the machine, and of our control group. */
 #include <fcntl.h>
 #include <stdio.h>

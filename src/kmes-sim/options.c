@@ -1,12 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* options.c - the command line of kmes-sim. */
+#include "options.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "options.h"
 
 #define SLOTS_MAX 1024
 #define LOAD_MAX 100000000

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* peers.c - the processes behind the clients: who they are and how fast they may emit. */
 #include <fcntl.h>
 #include <stdio.h>

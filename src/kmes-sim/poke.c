@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * poke.c - --test: makes a simulator that was started with --testing do what tests cannot
  * wait for. ACTION is one of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* requests.c - one request of a client, and its reply. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* server.c - the socket, the clients, and the loop that serves them. */
 #include <errno.h>
 #include <fcntl.h>

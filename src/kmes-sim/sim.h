@@ -18,7 +18,6 @@
  */
 #ifndef KMES_SIM_H
 #define KMES_SIM_H
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* slots.c - the rings: memfds, their replacement, whose turn it is, and waking. */
 #include <errno.h>
 #include <fcntl.h>

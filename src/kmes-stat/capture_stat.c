@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* capture_stat.c - kmes-stat -r: totals, times, loss and types of a capture. */
 #include "capture_stat.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "stat.h"
 #include "base/escape.h"
+#include "stat.h"
 
 typedef unsigned long long ull;
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interval.h"
 #include "capture_stat.h"
+#include "interval.h"
 #include "stat.h"
 #include "trace_stat.h"
 #include "watch.h"

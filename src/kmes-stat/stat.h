@@ -2,7 +2,6 @@
 /* stat.h - the forms in which a sample is printed. */
 #ifndef STAT_H
 #define STAT_H
-
 #include "cli/cli.h"
 #include "sample.h"
 

@@ -4,7 +4,6 @@
  */
 #ifndef STAT_TRACE_STAT_H
 #define STAT_TRACE_STAT_H
-
 #include <stdbool.h>
 
 #include "cli/cli.h"

@@ -2,7 +2,6 @@
 /* types.h - events and bytes for each event type. */
 #ifndef STAT_TYPES_H
 #define STAT_TYPES_H
-
 #include <stddef.h>
 #include <stdint.h>
 

@@ -9,7 +9,6 @@
  */
 #ifndef STAT_WALK_H
 #define STAT_WALK_H
-
 #include "kmes.h"
 #include "types.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* command.c - starts COMMAND, and notices its end by SIGCHLD. */
 #include "command.h"
 

@@ -2,7 +2,6 @@
 /* command.h - the COMMAND that runs while it is waited. */
 #ifndef WAIT_COMMAND_H
 #define WAIT_COMMAND_H
-
 #include <stdbool.h>
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* main.c - kmes-wait: blocks until an event, a resize, a loss or silence. */
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* options.c - the command line of kmes-wait, checked before anything is opened. */
 #include "options.h"
 

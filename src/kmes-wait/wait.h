@@ -2,7 +2,6 @@
 /* wait.h - the wait itself, and how it can end. */
 #ifndef WAIT_WAIT_H
 #define WAIT_WAIT_H
-
 #include "command.h"
 #include "options.h"
 
