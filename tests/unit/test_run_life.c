@@ -201,7 +201,8 @@ static void run_stops_with_a_program_that_stops_itself_in_the_foreground(void **
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(run_fds_keep_only_leaves_each_in_its_place_wherever_it_was),
+		cmocka_unit_test(
+			run_fds_keep_only_leaves_each_in_its_place_wherever_it_was),
 		cmocka_unit_test(run_survivors_calls_are_made_through_the_device),
 		cmocka_unit_test(
 			run_stops_with_a_program_that_stops_itself_in_the_foreground),
