@@ -34,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/outbuf.h"
 #include "kmes.h"
 
 #define CLI_PRINTF(a, b) __attribute__((format(printf, a, b)))
@@ -248,11 +249,10 @@ void cli_signals_for_child(void);
  * -ETIMEDOUT, a stop was asked for and no byte was taken for a second.
  */
 struct cli_out {
+	struct kmes_outbuf buf; /* first; formats may write into it */
 	int fd;
 	int error;
 	const char *name; /* in messages */
-	size_t used;
-	char *buf;
 };
 
 /* `name` outlives it. Exits 1 without memory. */
@@ -260,14 +260,8 @@ void cli_out_init(struct cli_out *out, int fd, const char *name);
 void cli_out_stdout(struct cli_out *out);
 
 int cli_out_write(struct cli_out *out, const void *data, size_t len);
+int cli_out_printf(struct cli_out *out, const char *format, ...) CLI_PRINTF(2, 3);
 int cli_out_flush(struct cli_out *out);
-
-/*
- * Room for at least `len` bytes (at most CLI_OUT_SIZE), to be filled by the caller; then
- * cli_out_commit with how many there are.
- */
-char *cli_out_reserve(struct cli_out *out, size_t len);
-void cli_out_commit(struct cli_out *out, size_t len);
 
 /* The reader of a pipe or socket is gone: to be looked at while nothing is printed. */
 bool cli_out_reader_is_gone(const struct cli_out *out);

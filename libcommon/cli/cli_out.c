@@ -2,6 +2,8 @@
 /* cli_out.c - bytes on their way out: buffered, whole, and with every error noticed. */
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,13 +62,22 @@ int cli_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+/* Errors are kept in `error`; a format goes on writing into the emptied buffer. */
+static int on_full(struct kmes_outbuf *buf)
+{
+	cli_out_flush((struct cli_out *)buf);
+	return 0;
+}
+
 void cli_out_init(struct cli_out *out, int fd, const char *name)
 {
 	memset(out, 0, sizeof(*out));
 	out->fd = fd;
 	out->name = name;
-	out->buf = malloc(CLI_OUT_SIZE);
-	if (!out->buf)
+	out->buf.data = malloc(CLI_OUT_SIZE);
+	out->buf.size = CLI_OUT_SIZE;
+	out->buf.full = on_full;
+	if (!out->buf.data)
 		cli_no_memory();
 }
 
@@ -77,22 +88,10 @@ void cli_out_stdout(struct cli_out *out)
 
 int cli_out_flush(struct cli_out *out)
 {
-	if (!out->error && out->used)
-		out->error = cli_write_all(out->fd, out->buf, out->used);
-	out->used = 0;
+	if (!out->error && out->buf.len)
+		out->error = cli_write_all(out->fd, out->buf.data, out->buf.len);
+	out->buf.len = 0;
 	return out->error;
-}
-
-char *cli_out_reserve(struct cli_out *out, size_t len)
-{
-	if (CLI_OUT_SIZE - out->used < len)
-		cli_out_flush(out);
-	return out->buf + out->used;
-}
-
-void cli_out_commit(struct cli_out *out, size_t len)
-{
-	out->used += len;
 }
 
 int cli_out_write(struct cli_out *out, const void *data, size_t len)
@@ -100,17 +99,33 @@ int cli_out_write(struct cli_out *out, const void *data, size_t len)
 	const char *from = data;
 
 	while (len) {
-		size_t n = CLI_OUT_SIZE - out->used;
+		size_t n = out->buf.size - out->buf.len;
 
 		if (n > len)
 			n = len;
-		memcpy(out->buf + out->used, from, n);
-		out->used += n;
+		memcpy(out->buf.data + out->buf.len, from, n);
+		out->buf.len += n;
 		from += n;
 		len -= n;
-		if (out->used == CLI_OUT_SIZE)
+		if (out->buf.len == out->buf.size)
 			cli_out_flush(out);
 	}
+	return out->error;
+}
+
+int cli_out_printf(struct cli_out *out, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len < 0)
+		cli_no_memory();
+	cli_out_write(out, text, (size_t)len);
+	free(text);
 	return out->error;
 }
 
@@ -127,8 +142,8 @@ int cli_out_close(struct cli_out *out)
 	if (close(out->fd) < 0 && errno != EINTR && !out->error)
 		out->error = -errno;
 	error = out->error;
-	free(out->buf);
-	out->buf = NULL;
+	free(out->buf.data);
+	out->buf.data = NULL;
 	if (!error || error == -EPIPE)
 		return CLI_DONE;
 	if (error == -ETIMEDOUT)

@@ -21,17 +21,14 @@ static bool takes_at_once(int fd, size_t len)
 /* Sends what the format has written so far; the memory is free again. */
 static void send(struct cli_printer *p)
 {
-	if (p->before_wait && !takes_at_once(p->out.fd, p->buf.len))
+	if (p->before_wait && !takes_at_once(p->out.fd, p->out.buf.len))
 		p->before_wait(p->before_wait_arg);
-	p->out.used = p->buf.len;
 	cli_out_flush(&p->out);
-	p->buf.len = 0;
 }
 
 /* The format has no room left, perhaps in the middle of an event. */
 static int on_full(struct kmes_outbuf *buf)
 {
-	/* Errors stay with `out`: the format shall go on writing into the buffer. */
 	send((struct cli_printer *)buf);
 	return 0;
 }
@@ -73,37 +70,35 @@ void cli_print_open(struct cli_printer *p, const struct cli_print_options *optio
 	kmesp_formatter_init(&p->formatter, options->format, &format);
 	p->line_buffered = options->line_buffered;
 	cli_out_stdout(&p->out);
-	p->buf.data = p->out.buf;
-	p->buf.size = CLI_OUT_SIZE;
-	p->buf.full = on_full;
+	p->out.buf.full = on_full;
 }
 
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event)
 {
-	kmesp_formatter_event(&p->formatter, &p->buf, event);
+	kmesp_formatter_event(&p->formatter, &p->out.buf, event);
 	if (p->line_buffered)
 		send(p);
 }
 
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss)
 {
-	kmesp_formatter_loss(&p->formatter, &p->buf, loss);
+	kmesp_formatter_loss(&p->formatter, &p->out.buf, loss);
 	if (p->line_buffered)
 		send(p);
 }
 
 void cli_print_line(struct cli_printer *p, const char *line, size_t len)
 {
-	char *to = kmesp_out_room(&p->buf, kmesp_out_begin(&p->buf), len);
+	char *to = kmesp_out_room(&p->out.buf, kmesp_out_begin(&p->out.buf), len);
 
-	kmesp_out_end(&p->buf, kmesp_put_bytes(to, line, len));
+	kmesp_out_end(&p->out.buf, kmesp_put_bytes(to, line, len));
 	if (p->line_buffered)
 		send(p);
 }
 
 void cli_print_flush(struct cli_printer *p)
 {
-	if (p->buf.len)
+	if (p->out.buf.len)
 		send(p);
 }
 

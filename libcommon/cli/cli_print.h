@@ -11,8 +11,7 @@
 #include "print/format.h"
 
 struct cli_printer {
-	struct kmes_outbuf buf; /* first: where the format writes, the memory of `out` */
-	struct cli_out out;
+	struct cli_out out; /* first */
 	struct kmes_formatter formatter;
 	bool line_buffered;
 	uint8_t boot_id[16];

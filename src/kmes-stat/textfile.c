@@ -118,7 +118,7 @@ static int write_metrics(int fd, const struct stat_sampler *s)
 	cli_out_init(&out, fd, "metrics");
 	stat_prometheus.print(&out, s);
 	r = cli_out_flush(&out);
-	free(out.buf);
+	free(out.buf.data);
 	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
 		r = -errno;
 	return r;

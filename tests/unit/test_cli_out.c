@@ -25,7 +25,6 @@ static void body_flood(void *arg)
 	struct cli_out out;
 	uint8_t piece[777];
 	size_t done, i, n;
-	char *room;
 
 	child_begin_tool();
 	dup2(*(int *)arg, STDOUT_FILENO);
@@ -36,13 +35,7 @@ static void body_flood(void *arg)
 		n = FLOOD - done < sizeof(piece) ? FLOOD - done : sizeof(piece);
 		for (i = 0; i < n; i++)
 			piece[i] = flood_byte(done + i);
-		if (done / sizeof(piece) % 2) {
-			room = cli_out_reserve(&out, n);
-			memcpy(room, piece, n);
-			cli_out_commit(&out, n);
-		} else {
-			cli_out_write(&out, piece, n);
-		}
+		cli_out_write(&out, piece, n);
 	}
 	_exit(cli_out_close(&out));
 }
