@@ -52,6 +52,7 @@ LIB_OBJS := \
 	base/escape \
 	base/float \
 	base/glob \
+	base/json_out \
 	base/outbuf \
 	capture/block \
 	capture/capture_read \

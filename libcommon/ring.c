@@ -5,15 +5,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-
-uint64_t kmesp_clock_ns(int clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 /* Private memory for `size` bytes; what was in the old one is given up. */
 static int ring_set_size(struct kmes_ring *ring, uint32_t size)

@@ -10,6 +10,7 @@
 #ifndef KMES_RING_READER_H
 #define KMES_RING_READER_H
 
+#include "base/clock.h"
 #include "source.h"
 
 /* Private bytes at the start; grows to the largest event seen. */
@@ -124,8 +125,5 @@ static inline uint64_t kmesp_ring_position(const struct kmes_ring *ring)
 {
 	return ring->pos + ring->off;
 }
-
-/* Nanoseconds of a clock. */
-uint64_t kmesp_clock_ns(int clock);
 
 #endif
