@@ -400,7 +400,9 @@ datadir     = $(prefix)/share
 mandir      = $(datadir)/man
 compdir     = $(datadir)/bash-completion/completions
 dkmsdir     = /usr/src/kmes-$(VERSION)
-HEADERS    := libcommon/kmes.h libcommon/kmes_view.h $(wildcard module/shared/*.h)
+# What a reader needs; the writer's headers are not installed.
+HEADERS    := libcommon/kmes.h libcommon/kmes_view.h \
+	$(addprefix module/shared/,kmes_abi.h kmes_order.h kmes_types.h kmes_version.h)
 
 # to DIRECTORY: where that is while installing, for the shell.
 to = '$(DESTDIR)$(1)'

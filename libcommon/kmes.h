@@ -15,8 +15,12 @@
 #include <stdint.h>
 
 #include "kmes_abi.h"
-#include "kmes_ring.h"
+#include "kmes_types.h"
 #include "kmes_view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* One sentence without the tool's name and without a newline; "" when there is none. */
 struct kmes_error {
@@ -249,5 +253,9 @@ bool kmes_reader_has_cpu(const struct kmes_reader *reader, uint16_t cpu);
 
 /* Events read so far, also those that a filter of the caller's hides. */
 uint64_t kmes_reader_events(const struct kmes_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -113,7 +113,7 @@ struct kmes_producer_page {
 };
 
 #define KMES_ASSERT_AT(type, field, offset)                                              \
-	_Static_assert(offsetof(type, field) == (offset), #field " moved")
+	static_assert(offsetof(type, field) == (offset), #field " moved")
 
 KMES_ASSERT_AT(struct kmes_producer_page, magic, 0);
 KMES_ASSERT_AT(struct kmes_producer_page, version, 8);
@@ -124,7 +124,7 @@ KMES_ASSERT_AT(struct kmes_producer_page, generation, 32);
 KMES_ASSERT_AT(struct kmes_producer_page, write_pos, 64);
 KMES_ASSERT_AT(struct kmes_producer_page, tail_pos, 72);
 KMES_ASSERT_AT(struct kmes_producer_page, futex_counter, 128);
-_Static_assert(sizeof(struct kmes_producer_page) == KMES_PAGE_SIZE, "one page");
+static_assert(sizeof(struct kmes_producer_page) == KMES_PAGE_SIZE, "one page");
 
 /* Second page of the mapping: any nonzero need_wake means that somebody may sleep. */
 struct kmes_consumer_page {
@@ -132,7 +132,7 @@ struct kmes_consumer_page {
 	__u8 reserved4[KMES_PAGE_SIZE - 1];
 };
 
-_Static_assert(sizeof(struct kmes_consumer_page) == KMES_PAGE_SIZE, "one page");
+static_assert(sizeof(struct kmes_consumer_page) == KMES_PAGE_SIZE, "one page");
 
 /* An event's header as it stands in the ring, at any address. */
 struct kmes_event_header {
@@ -159,7 +159,7 @@ KMES_ASSERT_AT(struct kmes_event_header, effective_token_guid, 27);
 KMES_ASSERT_AT(struct kmes_event_header, true_token_guid, 43);
 KMES_ASSERT_AT(struct kmes_event_header, process_guid, 59);
 KMES_ASSERT_AT(struct kmes_event_header, type_len, 75);
-_Static_assert(sizeof(struct kmes_event_header) == KMES_HEADER_SIZE, "packed");
+static_assert(sizeof(struct kmes_event_header) == KMES_HEADER_SIZE, "packed");
 
 /* One event of a batch; the padding is not looked at. */
 struct kmes_batch_entry {
@@ -174,7 +174,7 @@ struct kmes_batch_entry {
 KMES_ASSERT_AT(struct kmes_batch_entry, event_type_len, 8);
 KMES_ASSERT_AT(struct kmes_batch_entry, payload, 16);
 KMES_ASSERT_AT(struct kmes_batch_entry, payload_len, 24);
-_Static_assert(sizeof(struct kmes_batch_entry) == 32, "32 bytes an entry");
+static_assert(sizeof(struct kmes_batch_entry) == 32, "32 bytes an entry");
 
 /*
  * ioctls of /dev/kmes. Pointers travel as u64, so 32-bit callers use the same numbers
@@ -229,9 +229,9 @@ struct kmes_ioc_batch_for {
 #define KMES_IOC_EMIT_FOR _IOW(KMES_IOC_MAGIC, 5, struct kmes_ioc_emit_for)
 #define KMES_IOC_BATCH_FOR _IOW(KMES_IOC_MAGIC, 6, struct kmes_ioc_batch_for)
 
-_Static_assert(sizeof(struct kmes_ioc_attach) == 24, "same for 32-bit callers");
-_Static_assert(sizeof(struct kmes_ioc_emit) == 24, "same for 32-bit callers");
-_Static_assert(sizeof(struct kmes_ioc_batch) == 24, "same for 32-bit callers");
-_Static_assert(sizeof(struct kmes_ioc_attach_for) == 32, "same for 32-bit callers");
+static_assert(sizeof(struct kmes_ioc_attach) == 24, "same for 32-bit callers");
+static_assert(sizeof(struct kmes_ioc_emit) == 24, "same for 32-bit callers");
+static_assert(sizeof(struct kmes_ioc_batch) == 24, "same for 32-bit callers");
+static_assert(sizeof(struct kmes_ioc_attach_for) == 32, "same for 32-bit callers");
 
 #endif

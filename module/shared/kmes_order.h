@@ -78,19 +78,37 @@
 #endif
 #endif
 
-#ifdef KMES_TSAN
 /* gcc warns that ThreadSanitizer ignores fences; the accesses around them are atomic. */
-#if !defined(__clang__)
+#if defined(KMES_TSAN) && !defined(__clang__)
+#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtsan"
 #endif
+static inline void kmes_fence_acquire(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+static inline void kmes_fence_release(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void kmes_fence_full(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+#if defined(KMES_TSAN) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#ifdef KMES_TSAN
 static inline void kmes_copy_shared(void *dst, const void *src, size_t n)
 {
-	unsigned char *d = dst;
-	const unsigned char *s = src;
+	unsigned char *d = (unsigned char *)dst;
+	const unsigned char *s = (const unsigned char *)src;
 
-	/*
-	 * Words at any address: what counts is that the accesses are atomic to the tool.
-	 */
+	/* Unaligned words: all that matters is that ThreadSanitizer sees atomics. */
 	for (; n >= 8; n -= 8, d += 8, s += 8)
 		__atomic_store_n((__UINT64_TYPE__ *)d,
 				 __atomic_load_n((const __UINT64_TYPE__ *)s,
@@ -106,10 +124,6 @@ static inline void kmes_copy_shared(void *dst, const void *src, size_t n)
 	memcpy(dst, src, n);
 }
 #endif
-
-#define kmes_fence_acquire() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#define kmes_fence_release() __atomic_thread_fence(__ATOMIC_RELEASE)
-#define kmes_fence_full() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 
 #endif
 #endif

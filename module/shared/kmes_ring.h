@@ -18,6 +18,7 @@
 
 #include "kmes_abi.h"
 #include "kmes_order.h"
+#include "kmes_types.h"
 
 #ifdef __KERNEL__
 #include <linux/errno.h>
@@ -34,14 +35,6 @@
 #define kmes_prefetch_write(p) __builtin_prefetch((p), 1)
 #endif
 
-/* One event to be written; the texts belong to the caller. */
-struct kmes_record {
-	const void *type;
-	const void *payload;
-	__u32 payload_len;
-	__u16 type_len;
-};
-
 /* What the writer's side knows about the emitter, taken at the write. */
 struct kmes_stamp {
 	__u64 timestamp; /* ns since the epoch */
@@ -49,16 +42,6 @@ struct kmes_stamp {
 	__u8 effective_token_guid[16];
 	__u8 true_token_guid[16];
 	__u8 process_guid[16];
-};
-
-/* Per-CPU counts since the first ring; kmes_move_finish takes them along. */
-struct kmes_ring_counts {
-	__u64 emitted_events; /* written, without drops */
-	__u64 emitted_bytes;
-	__u64 overwritten_events; /* written once and no longer in the ring */
-	__u64 dropped_events;	  /* spent a sequence without being written */
-	__u64 corrupt_resyncs;
-	__u64 wakes;
 };
 
 /* Bytes of the ring for each mark, and what can lie between one and the place sought. */
@@ -145,17 +128,6 @@ static inline void kmes_ring_init(struct kmes_ring_writer *w,
 	producer->data_offset = KMES_DATA_OFFSET;
 	kmes_store_relaxed(&producer->generation, generation);
 	memcpy(producer->magic, KMES_MAGIC, KMES_MAGIC_SIZE);
-}
-
-/*
- * The size of an event with these texts, or 0 when it does not fit into u32. Looks at
- * the lengths alone.
- */
-static inline __u32 kmes_record_size(__u16 type_len, __u32 payload_len)
-{
-	__u64 size = (__u64)KMES_HEADER_SIZE + type_len + payload_len;
-
-	return size <= 0xFFFFFFFFu ? (__u32)size : 0;
 }
 
 /* Behind the newest event. */

@@ -43,6 +43,37 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	assert_match "$output" '/nowhere'
 }
 
+@test "installed headers compile as C11 and C++17, alone and together, without warnings" {
+	make_here install
+	cd root/usr/include/kmes
+	assert_equal "$(echo *)" 'kmes.h kmes_abi.h kmes_order.h kmes_types.h kmes_version.h kmes_view.h'
+	local header options
+	for header in *.h; do
+		echo "#include \"$header\"" | tee -a all.c >"${header%.h}.c"
+	done
+	for options in 'gcc -std=c11 -x c' 'g++ -std=c++17 -x c++' \
+		'gcc -fsanitize=thread -std=c11 -x c' 'g++ -fsanitize=thread -std=c++17 -x c++'; do
+		for header in *.c; do
+			# A translation unit has to declare something.
+			# shellcheck disable=SC2086
+			$options -fsyntax-only -Wall -Wextra -pedantic -Werror -I. - <<<"
+				#include \"$header\"
+				extern int nothing;"
+		done
+	done
+}
+
+@test "installed headers leave a program its own warnings" {
+	make_here install
+	cat >fence.c <<-'END'
+		#include <kmes.h>
+		void fence(void);
+		void fence(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+	END
+	run gcc -fsanitize=thread -O2 -Wall -Iroot/usr/include/kmes -c fence.c
+	assert_match "$output" 'Wtsan'
+}
+
 @test "install follows the GNU directory variables, in names with blanks, whatever the umask" {
 	make_at() {
 		make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/a root" prefix=/opt/k \

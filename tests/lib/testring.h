@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kmes.h"
+#include "kmes_ring.h"
 
 struct testring {
 	struct kmes_ring_writer w;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Ordered accesses of writer, reader and sleeper, against the shapes in tests/model. */
 #include "order_trace.h"
+#include "kmes_ring.h"
 #include "unit.h"
 
 /* The library's own files, compiled with the accesses written down. */
