@@ -152,15 +152,18 @@ OBJS_kmes-sim := \
 	slots \
 
 OBJS_kmes-stat := \
-	capture_stat \
+	capture \
 	interval \
 	json \
 	main \
+	options \
 	prometheus \
+	rings \
 	sample \
 	table \
 	textfile \
-	trace_stat \
+	trace \
+	trace_sample \
 	types \
 	walk \
 	watch \

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/escape.h"
-#include "stat.h"
+#include "print.h"
 
 typedef unsigned long long ull;
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "kmes_version.h"
-#include "stat.h"
+#include "print.h"
 
 typedef unsigned long long ull;
 

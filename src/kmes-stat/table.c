@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "stat.h"
+#include "print.h"
 
 enum { CELL = 48 };
 

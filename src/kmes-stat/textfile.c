@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stat.h"
+#include "print.h"
 
 /* Hexadecimal digits that hold any process id. */
 #define DIGITS 6

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* stat.h - the forms in which a sample is printed. */
-#ifndef STAT_H
-#define STAT_H
+/* print.h - the forms in which a sample is printed. */
+#ifndef STAT_PRINT_H
+#define STAT_PRINT_H
 #include "cli/cli.h"
 #include "sample.h"
 

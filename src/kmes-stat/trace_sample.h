@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * trace_stat.h - what the kernel tells of its trace buffers, which are looked at only.
+ * trace_sample.h - the kernel's counters of its trace buffers; nothing is consumed.
  */
-#ifndef STAT_TRACE_STAT_H
-#define STAT_TRACE_STAT_H
+#ifndef STAT_TRACE_SAMPLE_H
+#define STAT_TRACE_SAMPLE_H
 #include <stdbool.h>
 
 #include "cli/cli.h"
@@ -29,9 +29,6 @@ struct trace_stat {
 	size_t before_count;
 };
 
-/* Is it the source whose buffers these are? */
-bool trace_stat_is_source(const char *name);
-
 /* Finds tracefs. 0 or -errno with a sentence. */
 int trace_stat_open(struct trace_stat *s, struct kmes_error *err);
 void trace_stat_close(struct trace_stat *s);
@@ -45,9 +42,6 @@ int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
 
 /* The next sample will be the first one. */
 void trace_stat_restart(struct trace_stat *s);
-
-void trace_stat_print(struct cli_out *out, const struct trace_stat *s);
-void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s);
 
 /* For cli_check_cpus: `arg` is a struct trace_stat. */
 bool trace_stat_has_cpu(void *arg, uint16_t cpu);

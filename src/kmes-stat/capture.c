@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* capture_stat.c - kmes-stat -r: totals, times, loss and types of a capture. */
-#include "capture_stat.h"
+/* capture.c - kmes-stat -r: totals, times, loss and types of a capture. */
+#include "capture.h"
+#include "capture/capture.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "capture/capture.h"
+#include "print.h"
 
 /* A pipe that brings nothing is waited for in steps. */
 #define WAIT_MS 1000
 
 typedef unsigned long long ull;
+
+struct capture_stat {
+	uint64_t events, bytes, lost;
+	uint64_t first_ns, last_ns; /* time stamps, valid with events */
+	uint32_t slots;		    /* the highest of the headers; 0: unknown */
+	bool is_truncated;	    /* or damaged; a message has said why */
+	struct stat_types types;
+};
 
 static int take_item(struct capture_stat *cs, const struct kmes_item *item,
 		     const struct kmes_cpus *cpus)
@@ -47,8 +56,8 @@ static void note_slots(struct capture_stat *cs, bool *is_open,
 		cs->slots = info->slots;
 }
 
-int capture_stat_read(struct capture_stat *cs, const char *file,
-		      const struct kmes_cpus *cpus)
+static int read_capture(struct capture_stat *cs, const char *file,
+			const struct kmes_cpus *cpus)
 {
 	const char *name = strcmp(file, "-") ? file : "standard input";
 	int rc, fd = kmesp_capture_open_file(file);
@@ -86,7 +95,7 @@ int capture_stat_read(struct capture_stat *cs, const char *file,
 	return rc;
 }
 
-void capture_stat_print(struct cli_out *out, const struct capture_stat *cs)
+static void print_text(struct cli_out *out, const struct capture_stat *cs)
 {
 	stat_say(out, "events  %llu\nbytes   %llu\nlost    %llu\n", (ull)cs->events,
 		 (ull)cs->bytes, (ull)cs->lost);
@@ -116,7 +125,7 @@ static void say_json_time(struct cli_out *out, const char *key, uint64_t ns,
 	stat_say(out, "\",");
 }
 
-void capture_stat_print_json(struct cli_out *out, const struct capture_stat *cs)
+static void print_json(struct cli_out *out, const struct capture_stat *cs)
 {
 	stat_say(out, "{");
 	say_json_time(out, "first", cs->first_ns, cs->events);
@@ -125,4 +134,34 @@ void capture_stat_print_json(struct cli_out *out, const struct capture_stat *cs)
 		 (ull)cs->lost, cs->is_truncated ? "true" : "false");
 	stat_json_types(out, &cs->types);
 	stat_say(out, "}\n");
+}
+
+static bool capture_has_cpu(void *arg, uint16_t cpu)
+{
+	const struct capture_stat *cs = arg;
+
+	return cpu < cs->slots;
+}
+
+int stat_capture_run(const struct stat_opts *opts, struct cli *cli)
+{
+	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
+	struct capture_stat cs;
+	struct cli_out out;
+	int status, r = read_capture(&cs, opts->capture, cpus);
+
+	if (cs.slots && !cli_stop_signal())
+		cli_check_cpus(cli, capture_has_cpu, &cs);
+	cli_out_stdout(&out);
+	if (r == 0 && opts->format == &stat_json)
+		print_json(&out, &cs);
+	else if (r == 0)
+		print_text(&out, &cs);
+	status = cli_out_close(&out);
+	if (cs.is_truncated || r < 0)
+		status = CLI_FAILED;
+	stat_types_fini(&cs.types);
+	if (cli_stop_signal())
+		cli_die_by_signal(cli_stop_signal());
+	return status;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * trace_stat.c - the figures of the kernel's trace buffers, from the files beside them.
+ * trace_sample.c - samples the counters of the kernel's trace buffers.
  *
  * A buffer has one reader, which may be another program, so nothing is mapped here: the
  * kernel writes the same counts into per_cpu/cpuN/stats.
  */
-#include "trace_stat.h"
+#include "trace_sample.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,16 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "stat.h"
 #include "trace/trace_instance.h"
 
 /* Each sub-buffer has a time stamp and a commit word in front. */
 #define SUBBUF_HEADER 16
-
-bool trace_stat_is_source(const char *name)
-{
-	return strcspn(name, ":") == 7 && !memcmp(name, "tracefs", 7);
-}
 
 int trace_stat_open(struct trace_stat *s, struct kmes_error *err)
 {
@@ -279,74 +273,4 @@ bool trace_stat_has_cpu(void *arg, uint16_t cpu)
 		if (s->rows[i].cpu == cpu)
 			return true;
 	return false;
-}
-
-/* ---- printing ---- */
-
-static const char *rate_text(char *text, size_t size, struct stat_rate rate)
-{
-	if (rate.known)
-		snprintf(text, size, "%.0f", rate.per_second);
-	else
-		snprintf(text, size, "-");
-	return text;
-}
-
-void trace_stat_print(struct cli_out *out, const struct trace_stat *s)
-{
-	size_t i;
-
-	stat_say(out, "%-28s %4s %12s %12s %12s %10s %10s %8s %7s\n", "BUFFER", "CPU",
-		 "ENTRIES", "OVERRUN", "READ", "EV/S", "LOST/S", "SUBBUFS", "SIZE");
-	for (i = 0; i < s->count; i++) {
-		const struct trace_stat_row *row = &s->rows[i];
-		char name[1024], events[32], lost[32];
-
-		cli_escape(name, sizeof(name), row->buffer, strlen(row->buffer));
-		stat_say(out,
-			 "%-28s %4u %12" PRIu64 " %12" PRIu64 " %12" PRIu64
-			 " %10s %10s %8" PRIu64 " %7" PRIu64 "\n",
-			 name, row->cpu, row->entries, row->overrun, row->read,
-			 rate_text(events, sizeof(events), row->events_rate),
-			 rate_text(lost, sizeof(lost), row->lost_rate), row->subbufs,
-			 row->subbuf_bytes);
-	}
-}
-
-static void say_rate(struct cli_out *out, const char *name, struct stat_rate rate)
-{
-	if (rate.known)
-		stat_say(out, ",\"%s\":%.3f", name, rate.per_second);
-	else
-		stat_say(out, ",\"%s\":null", name);
-}
-
-void trace_stat_print_json(struct cli_out *out, const struct trace_stat *s)
-{
-	size_t i;
-
-	stat_say(out, "{\"time\":\"");
-	stat_say_time(out, s->time_ns);
-	stat_say(out, "\",\"source\":\"tracefs\",\"interval\":");
-	if (s->interval_ns)
-		stat_say(out, "%" PRIu64 ".%09" PRIu64, s->interval_ns / 1000000000,
-			 s->interval_ns % 1000000000);
-	else
-		stat_say(out, "null");
-	stat_say(out, ",\"rings\":[");
-	for (i = 0; i < s->count; i++) {
-		const struct trace_stat_row *row = &s->rows[i];
-
-		stat_say(out, "%s{\"buffer\":", i ? "," : "");
-		stat_say_name(out, row->buffer, strlen(row->buffer));
-		stat_say(out,
-			 ",\"cpu\":%u,\"entries\":%" PRIu64 ",\"overrun\":%" PRIu64
-			 ",\"read\":%" PRIu64,
-			 row->cpu, row->entries, row->overrun, row->read);
-		say_rate(out, "events_per_second", row->events_rate);
-		say_rate(out, "lost_per_second", row->lost_rate);
-		stat_say(out, ",\"subbufs\":%" PRIu64 ",\"subbuf_bytes\":%" PRIu64 "}",
-			 row->subbufs, row->subbuf_bytes);
-	}
-	stat_say(out, "]}\n");
 }
