@@ -354,7 +354,7 @@ fuzzer-%:
 	@mkdir -p build/fuzzer/$*.corpus
 	clang -g -O1 -DKMES_LIBFUZZER -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=all $(filter-out -MMD -MP,$(OWN)) -Wno-unused-function -Itests/lib -I. \
-		-o build/fuzzer/$* tests/fuzz/$*.c $(wildcard tests/lib/*.c) \
+		-o build/fuzzer/$* tests/fuzz/$*.c $(filter-out %/unit.c,$(wildcard tests/lib/*.c)) \
 		$(LIB_OBJS:%=libcommon/%.c) $(CLI_OBJS:%=libcommon/cli/%.c) $(TEST_LIBS) $(LIBS)
 	build/fuzzer/$* -max_total_time=$(TIME) -max_len=640 build/fuzzer/$*.corpus
 

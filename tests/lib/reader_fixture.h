@@ -25,9 +25,8 @@ static inline void begin(int slots, uint64_t capacity)
 	rd = NULL;
 }
 
-static inline int end(void **state)
+static inline void end(void)
 {
-	(void)state;
 	kmes_reader_close(rd);
 	if (ts)
 		testsource_free(ts);
@@ -35,7 +34,6 @@ static inline int end(void **state)
 	ts = NULL;
 	rd = NULL;
 	got = NULL;
-	return 0;
 }
 
 static inline void start(enum kmes_reader_order order, bool only_new, bool snapshot)

@@ -7,7 +7,7 @@
 #include "base/scan.h"
 #include "unit.h"
 
-static void scan_number_reads_digits_up_to_the_end(void **state)
+TEST(scan_number_reads_digits_up_to_the_end)
 {
 	static const struct {
 		const char *text;
@@ -27,8 +27,7 @@ static void scan_number_reads_digits_up_to_the_end(void **state)
 	};
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < COUNT(cases); i++) {
 		const char *text = cases[i].text, *s = text;
 		const char *end = cases[i].len < 0 ? NULL : text + cases[i].len;
 		uint64_t number = 0;
@@ -41,7 +40,7 @@ static void scan_number_reads_digits_up_to_the_end(void **state)
 	}
 }
 
-static void scan_digits_wants_exactly_so_many_in_their_range(void **state)
+TEST(scan_digits_wants_exactly_so_many_in_their_range)
 {
 	static const struct {
 		const char *text;
@@ -54,8 +53,7 @@ static void scan_digits_wants_exactly_so_many_in_their_range(void **state)
 	};
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < COUNT(cases); i++) {
 		const char *s = cases[i].text;
 		int number;
 		bool is_read = kmesp_scan_digits(&s, NULL, cases[i].count, cases[i].min,
@@ -67,7 +65,7 @@ static void scan_digits_wants_exactly_so_many_in_their_range(void **state)
 	}
 }
 
-static void scan_billionths_takes_one_to_nine_digits(void **state)
+TEST(scan_billionths_takes_one_to_nine_digits)
 {
 	static const struct {
 		const char *text;
@@ -82,8 +80,7 @@ static void scan_billionths_takes_one_to_nine_digits(void **state)
 	};
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < COUNT(cases); i++) {
 		const char *s = cases[i].text;
 		uint32_t billionths = 0;
 		size_t count = kmesp_scan_billionths(&s, NULL, &billionths);
@@ -94,20 +91,18 @@ static void scan_billionths_takes_one_to_nine_digits(void **state)
 	}
 }
 
-static void scan_finds_the_number_that_a_text_begins_with(void **state)
+TEST(scan_finds_the_number_that_a_text_begins_with)
 {
-	(void)state;
 	assert_int_equal(kmesp_leading_number("4096\n"), 4096);
 	assert_int_equal(kmesp_leading_number("max\n"), 0);
 	assert_int_equal(kmesp_leading_number("99999999999999999999"), 0);
 }
 
-static void hex_digits_are_told_from_other_characters(void **state)
+TEST(hex_digits_are_told_from_other_characters)
 {
 	static const char digits[] = "0123456789abcdef", capitals[] = "0123456789ABCDEF";
 	int c, found = 0;
 
-	(void)state;
 	for (c = 0; c < 16; c++) {
 		assert_int_equal(kmesp_hex_digit(digits[c]), c);
 		assert_int_equal(kmesp_hex_digit(capitals[c]), c);
@@ -117,11 +112,10 @@ static void hex_digits_are_told_from_other_characters(void **state)
 	assert_int_equal(found, 22);
 }
 
-static void timespec_and_nanoseconds_convert_both_ways(void **state)
+TEST(timespec_and_nanoseconds_convert_both_ways)
 {
 	struct timespec ts = kmesp_timespec(1500000001);
 
-	(void)state;
 	assert_int_equal(ts.tv_sec, 1);
 	assert_int_equal(ts.tv_nsec, 500000001);
 	assert_int_equal(kmesp_timespec_ns(&ts), 1500000001);
@@ -135,14 +129,13 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-static void heap_gives_entries_in_order_of_key_and_tie(void **state)
+TEST(heap_gives_entries_in_order_of_key_and_tie)
 {
 	struct kmes_heap_entry entries[200], last = { 0 };
 	struct kmes_heap heap = { entries, 0 };
 	uint32_t seed = 1;
 	uint64_t i;
 
-	(void)state;
 	for (i = 0; i < 100; i++) /* in any order, then one by one */
 		entries[heap.len++] =
 			(struct kmes_heap_entry){ next_random(&seed) % 16, i, NULL };
@@ -161,13 +154,12 @@ static void heap_gives_entries_in_order_of_key_and_tie(void **state)
 	assert_int_equal(i, 200);
 }
 
-static void heap_moves_an_entry_down_when_its_key_has_grown(void **state)
+TEST(heap_moves_an_entry_down_when_its_key_has_grown)
 {
 	struct kmes_heap_entry entries[50];
 	struct kmes_heap heap = { entries, 0 };
 	uint64_t i, last = 0;
 
-	(void)state;
 	for (i = 0; i < 50; i++)
 		kmesp_heap_push(&heap, (struct kmes_heap_entry){ i, i, NULL });
 	for (i = 0; i < 500; i++) {
@@ -177,20 +169,4 @@ static void heap_moves_an_entry_down_when_its_key_has_grown(void **state)
 		kmesp_heap_down(&heap, 0);
 	}
 	assert_int_equal(heap.len, 50);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scan_number_reads_digits_up_to_the_end),
-		cmocka_unit_test(scan_digits_wants_exactly_so_many_in_their_range),
-		cmocka_unit_test(scan_billionths_takes_one_to_nine_digits),
-		cmocka_unit_test(scan_finds_the_number_that_a_text_begins_with),
-		cmocka_unit_test(hex_digits_are_told_from_other_characters),
-		cmocka_unit_test(timespec_and_nanoseconds_convert_both_ways),
-		cmocka_unit_test(heap_gives_entries_in_order_of_key_and_tie),
-		cmocka_unit_test(heap_moves_an_entry_down_when_its_key_has_grown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

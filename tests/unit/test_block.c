@@ -94,11 +94,10 @@ static void end(struct pipe_sink *p, uint64_t bytes, uint64_t events)
 }
 
 /* A piece four times a second is some 40 minutes of them. */
-static void block_small_pieces_share_what_may_wait(void **state)
+TEST(block_small_pieces_share_what_may_wait)
 {
 	struct kmes_capture_options options = { 0 };
 
-	(void)state;
 	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
 		struct pipe_sink p;
 		uint64_t at = 0, pieces;
@@ -142,14 +141,13 @@ static void *give_main(void *arg)
 	return NULL;
 }
 
-static void block_huge_ones_share_what_may_wait(void **state)
+TEST(block_huge_ones_share_what_may_wait)
 {
 	struct giver giver = { 0 };
 	struct kmes_capture_options options = { .is_stopping = count_asked,
 						.arg = &giver };
 	pthread_t thread;
 
-	(void)state;
 	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
 		begin(&giver.pipe, &options);
 		atomic_store(&giver.given, 0);
@@ -176,14 +174,13 @@ static void put_block(struct kmes_block_sink *sink, bool is_noise)
 }
 
 /* What packing made of earlier blocks says nothing about the next. */
-static void block_size_is_waited_for_when_zeros_turn_to_noise(void **state)
+TEST(block_size_is_waited_for_when_zeros_turn_to_noise)
 {
 	const struct kmes_capture_options options = { .gzip_level = 1 };
 	const uint64_t size = 1 << 20;
 	struct kmes_block_sink *sink;
 	int fd = memfd_create("blocks", MFD_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(kmesp_block_sink_new(&sink, dup(fd), &options), 0);
 	alarm(60);
@@ -198,15 +195,4 @@ static void block_size_is_waited_for_when_zeros_turn_to_noise(void **state)
 	assert_int_equal(kmesp_block_sink_close(sink, NULL), 0);
 	assert_between(lseek(fd, 0, SEEK_END), size, size + 2 * KMES_BLOCK_SIZE);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(block_small_pieces_share_what_may_wait),
-		cmocka_unit_test(block_huge_ones_share_what_may_wait),
-		cmocka_unit_test(block_size_is_waited_for_when_zeros_turn_to_noise),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

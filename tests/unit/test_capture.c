@@ -34,7 +34,7 @@ static size_t slurp(int fd, uint8_t *buf, size_t size)
 
 /* ---- the format ---- */
 
-static void capture_bytes_are_those_of_the_format(void **state)
+TEST(capture_bytes_are_those_of_the_format)
 {
 	static const uint8_t head[64] = "KMESCAP1\x01\0\0\0\0\0\0\0"
 					"stream-id-16byteboot-id-16-bytes"
@@ -51,7 +51,6 @@ static void capture_bytes_are_those_of_the_format(void **state)
 	size_t len;
 	int fd = captured_file(&w, &captured_plain);
 
-	(void)state;
 	captured_add(w, 6, 4);
 	assert_int_equal(kmesp_capture_add_loss(w, &lost), 0);
 	captured_add(w, 301, 4);
@@ -122,22 +121,20 @@ static void round_trip(const struct kmes_capture_options *options)
 	close(fd);
 }
 
-static void capture_plain_comes_back_as_it_was(void **state)
+TEST(capture_plain_comes_back_as_it_was)
 {
-	(void)state;
 	round_trip(&captured_plain);
 }
 
-static void capture_packed_by_threads_keeps_the_order(void **state)
+TEST(capture_packed_by_threads_keeps_the_order)
 {
 	static const struct kmes_capture_options best = { .gzip_level = 9 };
 
-	(void)state;
 	round_trip(&captured_packed);
 	round_trip(&best);
 }
 
-static void capture_header_within_begins_a_new_count(void **state)
+TEST(capture_header_within_begins_a_new_count)
 {
 	struct kmes_capture_info other = captured_info;
 	struct kmes_capture_reader *r;
@@ -146,7 +143,6 @@ static void capture_header_within_begins_a_new_count(void **state)
 	uint64_t safe;
 	int fd = captured_file(&w, &captured_plain);
 
-	(void)state;
 	memcpy(other.boot_id, "another-boot-id.", 16);
 	captured_add(w, 1, 1);
 	assert_int_equal(kmesp_capture_add_header(w, &other), 0);
@@ -229,9 +225,8 @@ static void check_prefixes(const struct kmes_capture_options *options)
 	assert_int_equal(before, 6);
 }
 
-static void capture_prefixes_give_their_whole_events(void **state)
+TEST(capture_prefixes_give_their_whole_events)
 {
-	(void)state;
 	check_prefixes(&captured_plain);
 	check_prefixes(&captured_packed);
 }
@@ -311,7 +306,7 @@ static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, siz
 	return rc;
 }
 
-static void capture_damaged_member_costs_that_member_alone(void **state)
+TEST(capture_damaged_member_costs_that_member_alone)
 {
 	static uint8_t buf[8192], damaged[8192];
 	bool came[MEMBERS * EACH + 1];
@@ -319,7 +314,6 @@ static void capture_damaged_member_costs_that_member_alone(void **state)
 	unsigned int notes, told = 0;
 	char note[512];
 
-	(void)state;
 	/* The first has the header, without which there is nothing; the last has the end. */
 	for (at = ends[0]; at < ends[MEMBERS - 1]; at++) {
 		uint64_t seq, first = 1;
@@ -352,7 +346,7 @@ static void capture_damaged_member_costs_that_member_alone(void **state)
 	assert_true(told > (ends[MEMBERS - 1] - ends[0]) / 2);
 }
 
-static void capture_damage_is_survived_only_where_one_can_go_back(void **state)
+TEST(capture_damage_is_survived_only_where_one_can_go_back)
 {
 	static uint8_t buf[8192];
 	size_t ends[MEMBERS], len = capture_in_members(buf, sizeof(buf), ends);
@@ -360,7 +354,6 @@ static void capture_damage_is_survived_only_where_one_can_go_back(void **state)
 	struct kmes_item item;
 	int fds[2], rc, events = 0;
 
-	(void)state;
 	memset(buf + ends[1] + 20, 0xff, 20);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(write(fds[1], buf, len), (ssize_t)len);
@@ -373,7 +366,7 @@ static void capture_damage_is_survived_only_where_one_can_go_back(void **state)
 	kmesp_capture_close(r);
 }
 
-static void capture_junk_between_members_is_passed_over_and_told(void **state)
+TEST(capture_junk_between_members_is_passed_over_and_told)
 {
 	static uint8_t buf[8192], junk[3 << 20];
 	size_t ends[MEMBERS], len = capture_in_members(buf, sizeof(buf), ends);
@@ -382,7 +375,6 @@ static void capture_junk_between_members_is_passed_over_and_told(void **state)
 	char note[512];
 	int fd = memfd_create("junk", MFD_CLOEXEC);
 
-	(void)state;
 	/* Among it what looks like the beginning of a member. */
 	memcpy(junk + 1000, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
 	memcpy(junk + 65534, "\x1f\x8b\x08\0\0\0\0\0\0\3junk", 14);
@@ -426,14 +418,13 @@ static void grow(const struct kmes_capture_options *options)
 	close(fd);
 }
 
-static void capture_followed_grows_byte_by_byte(void **state)
+TEST(capture_followed_grows_byte_by_byte)
 {
-	(void)state;
 	grow(&captured_plain);
 	grow(&captured_packed);
 }
 
-static void capture_from_a_pipe_never_waits(void **state)
+TEST(capture_from_a_pipe_never_waits)
 {
 	uint8_t buf[4096];
 	size_t len = small_capture(&captured_plain, buf, sizeof(buf));
@@ -442,7 +433,6 @@ static void capture_from_a_pipe_never_waits(void **state)
 	uint64_t seq;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	/* Followed or not: a pipe's end is the end. */
 	assert_int_equal(kmesp_capture_open(&r, fds[0], true), 0);
@@ -462,7 +452,7 @@ static void capture_from_a_pipe_never_waits(void **state)
 	kmesp_capture_close(r);
 }
 
-static void capture_of_nothing_lets_the_caller_look_around(void **state)
+TEST(capture_of_nothing_lets_the_caller_look_around)
 {
 	enum { HEADERS = 30000 };
 	uint8_t *bytes = calloc(HEADERS, 64), buf[4096];
@@ -470,7 +460,6 @@ static void capture_of_nothing_lets_the_caller_look_around(void **state)
 	struct kmes_item item;
 	int i, fd, zeros = 0, rc;
 
-	(void)state;
 	assert_non_null(bytes);
 	small_capture(&captured_plain, buf, sizeof(buf));
 	for (i = 0; i < HEADERS; i++)
@@ -484,23 +473,4 @@ static void capture_of_nothing_lets_the_caller_look_around(void **state)
 	kmesp_capture_close(r);
 	close(fd);
 	free(bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(capture_bytes_are_those_of_the_format),
-		cmocka_unit_test(capture_plain_comes_back_as_it_was),
-		cmocka_unit_test(capture_packed_by_threads_keeps_the_order),
-		cmocka_unit_test(capture_header_within_begins_a_new_count),
-		cmocka_unit_test(capture_prefixes_give_their_whole_events),
-		cmocka_unit_test(capture_damaged_member_costs_that_member_alone),
-		cmocka_unit_test(capture_damage_is_survived_only_where_one_can_go_back),
-		cmocka_unit_test(capture_junk_between_members_is_passed_over_and_told),
-		cmocka_unit_test(capture_followed_grows_byte_by_byte),
-		cmocka_unit_test(capture_from_a_pipe_never_waits),
-		cmocka_unit_test(capture_of_nothing_lets_the_caller_look_around),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

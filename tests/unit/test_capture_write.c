@@ -41,20 +41,18 @@ static void fill_the_full(int level)
 	assert_int_equal(space.calls, 4);
 }
 
-static void capture_on_a_full_disk_asks_for_space_first(void **state)
+TEST(capture_on_a_full_disk_asks_for_space_first)
 {
-	(void)state;
 	fill_the_full(0);
 	fill_the_full(1);
 }
 
-static void capture_after_an_error_takes_nothing_more(void **state)
+TEST(capture_after_an_error_takes_nothing_more)
 {
 	struct kmes_loss lost = { 1, 1, 1, 1 };
 	struct kmes_capture_writer *w;
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(kmesp_capture_begin(&w, fd, &captured_info, &captured_plain), 0);
 	/* What was sent on fails when it is written, which may be later. */
 	alarm(60);
@@ -73,12 +71,11 @@ static bool is_stopping(void *arg)
 	return true;
 }
 
-static void capture_into_a_stuck_pipe_is_given_up(void **state)
+TEST(capture_into_a_stuck_pipe_is_given_up)
 {
 	struct kmes_capture_options options = { .is_stopping = is_stopping };
 	int fds[2];
 
-	(void)state;
 	for (options.gzip_level = 0; options.gzip_level < 2; options.gzip_level++) {
 		struct kmes_capture_writer *w;
 		uint64_t safe;
@@ -151,19 +148,17 @@ static void take_more(const struct kmes_capture_options *options)
 	assert_int_equal(drain.end, -ENODATA);
 }
 
-static void capture_takes_more_while_nothing_goes_out(void **state)
+TEST(capture_takes_more_while_nothing_goes_out)
 {
-	(void)state;
 	take_more(&captured_plain);
 	take_more(&captured_packed);
 }
 
-static void capture_safe_events_are_those_in_the_file(void **state)
+TEST(capture_safe_events_are_those_in_the_file)
 {
 	struct kmes_capture_writer *w;
 	int fd = captured_file(&w, &captured_plain);
 
-	(void)state;
 	captured_add(w, 1, 10);
 	captured_add(w, 2, 10);
 	assert_int_equal(kmesp_capture_safe_events(w), 0);
@@ -181,13 +176,12 @@ static void capture_safe_events_are_those_in_the_file(void **state)
 	close(fd);
 }
 
-static void capture_packed_size_is_waited_for(void **state)
+TEST(capture_packed_size_is_waited_for)
 {
 	struct kmes_capture_writer *w;
 	int fd = captured_file(&w, &captured_packed);
 	uint64_t seq = 0;
 
-	(void)state;
 	while (!kmesp_capture_has_grown_to(w, 20000)) {
 		seq++;
 		captured_add(w, seq, captured_size(seq));
@@ -197,18 +191,4 @@ static void capture_packed_size_is_waited_for(void **state)
 	assert_int_equal(kmesp_capture_end(w, NULL), 0);
 	assert_true(lseek(fd, 0, SEEK_END) < 100000);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(capture_on_a_full_disk_asks_for_space_first),
-		cmocka_unit_test(capture_after_an_error_takes_nothing_more),
-		cmocka_unit_test(capture_into_a_stuck_pipe_is_given_up),
-		cmocka_unit_test(capture_takes_more_while_nothing_goes_out),
-		cmocka_unit_test(capture_safe_events_are_those_in_the_file),
-		cmocka_unit_test(capture_packed_size_is_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

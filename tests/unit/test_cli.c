@@ -10,8 +10,6 @@
 #include "cli/cli.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* ---- options ---- */
 
 static const struct poptOption table[] = {
@@ -65,9 +63,14 @@ static void assert_described(char **argv, unsigned int flags, const char *expect
 	assert_string_equal(buf, expected);
 }
 
-static void cli_options_are_taken_in_every_spelling(void **state)
+static void forget_posix(void)
 {
-	(void)state;
+	unsetenv("POSIXLY_CORRECT");
+}
+ALL_TESTS(forget_posix, NULL);
+
+TEST(cli_options_are_taken_in_every_spelling)
+{
 	assert_described(ARGS("-n", "5", "-n6", "--number=7", "--number", "8"), 0,
 			 "n=5 n=6 n=7 n=8 ");
 	assert_described(ARGS("-fx", "-fn3"), 0, "f x f n=3 ");
@@ -82,21 +85,19 @@ static void cli_options_are_taken_in_every_spelling(void **state)
 }
 
 /* popt would put the next argument in its place */
-static void cli_options_keep_popts_mark_as_typed(void **state)
+TEST(cli_options_keep_popts_mark_as_typed)
 {
-	(void)state;
 	assert_described(ARGS("-t", "a!#:+b!#:+", "-t!#:!#:+", "--text=!#:+", "c!#:+"), 0,
 			 "t=a!#:+b!#:+ t=!#:!#:+ t=!#:+ <c!#:+> ");
 }
 
-static void cli_operands_are_whole(void **state)
+TEST(cli_operands_are_whole)
 {
 	char *argv[] = { "kmes-test", "-f", "echo", "-n", "!#:+", NULL };
 	struct cli cli;
 	const char *text;
 	char **operands;
 
-	(void)state;
 	cli_begin(&cli, "kmes-test", 5, argv, table, CLI_STOP_AT_OPERAND, "");
 	assert_int_equal(cli_next(&cli, &text), 'f');
 	assert_int_equal(cli_next(&cli, &text), 0);
@@ -114,12 +115,11 @@ static void cli_operands_are_whole(void **state)
 	cli_end(&cli);
 }
 
-static void cli_aliases_of_popt_work_and_exec_lines_do_not(void **state)
+TEST(cli_aliases_of_popt_work_and_exec_lines_do_not)
 {
 	char dir[] = "/tmp/kmes-test.XXXXXX", path[64];
 	FILE *file;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/.popt", dir);
 	file = fopen(path, "w");
@@ -145,7 +145,7 @@ static void body_describe(void *arg)
 	describe(buf, sizeof(buf), 0, arg);
 }
 
-static void cli_options_wrong_are_named_and_exit_2(void **state)
+TEST(cli_options_wrong_are_named_and_exit_2)
 {
 	static const struct {
 		char *argv[4];
@@ -177,7 +177,6 @@ static void cli_options_wrong_are_named_and_exit_2(void **state)
 	char expected[256];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(cases); i++) {
 		struct child_result r = child_run(body_describe, (void *)cases[i].argv);
 
@@ -209,7 +208,7 @@ static void body_check_cpus(void *arg)
 	cli_end(&cli);
 }
 
-static void cli_cpus_without_a_ring_are_named(void **state)
+TEST(cli_cpus_without_a_ring_are_named)
 {
 	static const struct {
 		char *list;
@@ -224,7 +223,6 @@ static void cli_cpus_without_a_ring_are_named(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(cases); i++) {
 		struct child_result r = child_run(body_check_cpus, cases[i].list);
 
@@ -245,12 +243,11 @@ static void body_messages(void *arg)
 	cli_error("%s", (char *)arg);
 }
 
-static void cli_messages_are_one_safe_line_and_one_write(void **state)
+TEST(cli_messages_are_one_safe_line_and_one_write)
 {
 	char *text = malloc(200001);
 	struct child_result r;
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, '\x1b', 200000);
 	text[200000] = '\0';
@@ -283,27 +280,9 @@ static void body_stuck_stderr(void *arg)
 	_exit(7);
 }
 
-static void cli_messages_to_a_stuck_stderr_do_not_hold_up(void **state)
+TEST(cli_messages_to_a_stuck_stderr_do_not_hold_up)
 {
 	struct child_result r = child_run(body_stuck_stderr, NULL);
 
-	(void)state;
 	child_assert_exit(&r, 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cli_options_are_taken_in_every_spelling),
-		cmocka_unit_test(cli_options_keep_popts_mark_as_typed),
-		cmocka_unit_test(cli_operands_are_whole),
-		cmocka_unit_test(cli_aliases_of_popt_work_and_exec_lines_do_not),
-		cmocka_unit_test(cli_options_wrong_are_named_and_exit_2),
-		cmocka_unit_test(cli_cpus_without_a_ring_are_named),
-		cmocka_unit_test(cli_messages_are_one_safe_line_and_one_write),
-		cmocka_unit_test(cli_messages_to_a_stuck_stderr_do_not_hold_up),
-	};
-
-	unsetenv("POSIXLY_CORRECT");
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

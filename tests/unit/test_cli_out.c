@@ -65,24 +65,21 @@ static void assert_flood_through(int flags)
 	assert_int_equal(r.messages, 0);
 }
 
-static void cli_out_gives_every_byte_to_a_slow_reader(void **state)
+TEST(cli_out_gives_every_byte_to_a_slow_reader)
 {
-	(void)state;
 	assert_flood_through(0);
 }
 
-static void cli_out_waits_for_a_pipe_that_does_not_block(void **state)
+TEST(cli_out_waits_for_a_pipe_that_does_not_block)
 {
-	(void)state;
 	assert_flood_through(O_NONBLOCK);
 }
 
-static void cli_out_ends_quietly_when_the_reader_is_gone(void **state)
+TEST(cli_out_ends_quietly_when_the_reader_is_gone)
 {
 	struct child_result r;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
 	r = child_run(body_flood, &fds[1]);
@@ -116,12 +113,11 @@ static void connect_tcp(int fds[2])
 	close(listener);
 }
 
-static void cli_out_ends_quietly_when_the_connection_is_reset(void **state)
+TEST(cli_out_ends_quietly_when_the_connection_is_reset)
 {
 	struct child_result r;
 	int fds[2];
 
-	(void)state;
 	connect_tcp(fds);
 	/* who closes with something unread resets it */
 	assert_int_equal(write(fds[1], "x", 1), 1);
@@ -133,12 +129,11 @@ static void cli_out_ends_quietly_when_the_connection_is_reset(void **state)
 	assert_int_equal(r.messages, 0);
 }
 
-static void cli_out_names_what_cannot_be_written(void **state)
+TEST(cli_out_names_what_cannot_be_written)
 {
 	int fd = open("/dev/full", O_WRONLY);
 	struct child_result r;
 
-	(void)state;
 	r = child_run(body_flood, &fd);
 	close(fd);
 	child_assert_exit(&r, 1);
@@ -160,11 +155,10 @@ static void body_late_error(void *arg)
 	_exit(cli_out_close(&out));
 }
 
-static void cli_out_notices_a_full_disk_at_close(void **state)
+TEST(cli_out_notices_a_full_disk_at_close)
 {
 	struct child_result r = child_run(body_late_error, NULL);
 
-	(void)state;
 	child_assert_exit(&r, 1);
 	assert_string_equal(
 		r.message[0],
@@ -186,11 +180,10 @@ static void body_closed_stdout(void *arg)
 	_exit(cli_out_close(&out));
 }
 
-static void cli_out_to_a_closed_stdout_is_an_error(void **state)
+TEST(cli_out_to_a_closed_stdout_is_an_error)
 {
 	struct child_result r = child_run(body_closed_stdout, NULL);
 
-	(void)state;
 	child_assert_exit(&r, 1);
 	assert_string_equal(
 		r.message[0],
@@ -224,19 +217,17 @@ static void assert_given_up(int flags)
 			    "kmes-test: standard output: takes no data, given up\n");
 }
 
-static void cli_out_gives_up_a_stuck_stdout_after_a_stop(void **state)
+TEST(cli_out_gives_up_a_stuck_stdout_after_a_stop)
 {
-	(void)state;
 	assert_given_up(0);
 	assert_given_up(O_NONBLOCK);
 }
 
-static void cli_out_sees_a_reader_go(void **state)
+TEST(cli_out_sees_a_reader_go)
 {
 	struct cli_out out = { 0 };
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	out.fd = fds[1];
 	assert_false(cli_out_reader_is_gone(&out));
@@ -256,24 +247,4 @@ static void cli_out_sees_a_reader_go(void **state)
 	close(out.fd);
 	out.fd = fileno(tmpfile());
 	assert_false(cli_out_reader_is_gone(&out));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cli_out_gives_every_byte_to_a_slow_reader),
-		cmocka_unit_test(cli_out_waits_for_a_pipe_that_does_not_block),
-		cmocka_unit_test(cli_out_ends_quietly_when_the_reader_is_gone),
-		cmocka_unit_test(cli_out_ends_quietly_when_the_connection_is_reset),
-		cmocka_unit_test(cli_out_names_what_cannot_be_written),
-		cmocka_unit_test(cli_out_notices_a_full_disk_at_close),
-		cmocka_unit_test(cli_out_to_a_closed_stdout_is_an_error),
-		cmocka_unit_test(cli_out_gives_up_a_stuck_stdout_after_a_stop),
-		cmocka_unit_test(cli_out_sees_a_reader_go),
-	};
-
-	/* A shell starts what it runs in the background with these ignored. */
-	signal(SIGINT, SIG_DFL);
-	signal(SIGQUIT, SIG_DFL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,6 @@
 #include "cli/cli.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static void body_ignored(void *arg)
 {
 	(void)arg;
@@ -26,11 +24,18 @@ static void body_ignored(void *arg)
 	_exit(cli_stop_signal() == SIGTERM ? 0 : 2);
 }
 
-static void cli_signals_ignored_at_the_start_stay_ignored(void **state)
+/* A shell ignores these in what it runs in the background. */
+static void heed_signals(void)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+}
+ALL_TESTS(heed_signals, NULL);
+
+TEST(cli_signals_ignored_at_the_start_stay_ignored)
 {
 	struct child_result r = child_run(body_ignored, NULL);
 
-	(void)state;
 	child_assert_exit(&r, 0);
 }
 
@@ -51,11 +56,10 @@ static void body_repeated(void *arg)
 	_exit(cli_stop_signal() == SIGINT ? 0 : 2);
 }
 
-static void cli_signals_repeated_change_nothing(void **state)
+TEST(cli_signals_repeated_change_nothing)
 {
 	struct child_result r = child_run(body_repeated, NULL);
 
-	(void)state;
 	child_assert_exit(&r, 0);
 }
 
@@ -70,12 +74,11 @@ static void body_die(void *arg)
 	cli_die_by_signal(*(int *)arg);
 }
 
-static void cli_die_by_signal_dies_by_it(void **state)
+TEST(cli_die_by_signal_dies_by_it)
 {
 	static int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(signals); i++) {
 		struct child_result r = child_run(body_die, &signals[i]);
 
@@ -121,27 +124,11 @@ static void body_child_signals(void *arg)
 		_exit(4);
 }
 
-static void cli_signals_of_a_child_are_those_of_the_start(void **state)
+TEST(cli_signals_of_a_child_are_those_of_the_start)
 {
 	struct child_result r = child_run(body_child_signals, NULL);
 
-	(void)state;
 	child_assert_exit(&r, 0);
 	r = child_run(body_child_signals, "special");
 	child_assert_exit(&r, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cli_signals_ignored_at_the_start_stay_ignored),
-		cmocka_unit_test(cli_signals_repeated_change_nothing),
-		cmocka_unit_test(cli_die_by_signal_dies_by_it),
-		cmocka_unit_test(cli_signals_of_a_child_are_those_of_the_start),
-	};
-
-	/* A shell starts what it runs in the background with these ignored. */
-	signal(SIGINT, SIG_DFL);
-	signal(SIGQUIT, SIG_DFL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,12 +22,11 @@ static void *ask_main(void *arg)
 	return NULL;
 }
 
-static void cli_stop_is_seen_by_threads_that_ask(void **state)
+TEST(cli_stop_is_seen_by_threads_that_ask)
 {
 	pthread_t thread;
 	int seen = 0;
 
-	(void)state;
 	cli_stop_catch();
 	assert_int_equal(pthread_create(&thread, NULL, ask_main, &seen), 0);
 	while (!atomic_load(&is_asking))
@@ -36,13 +35,4 @@ static void cli_stop_is_seen_by_threads_that_ask(void **state)
 	pthread_kill(pthread_self(), SIGTERM);
 	pthread_join(thread, NULL);
 	assert_int_equal(seen, SIGTERM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cli_stop_is_seen_by_threads_that_ask),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

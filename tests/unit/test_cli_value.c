@@ -7,8 +7,6 @@
 #include "cli/cli.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 struct value_case {
 	const char *text;
 	int result;
@@ -33,7 +31,7 @@ static void check_values(parse_fn parse, const struct value_case *cases, size_t 
 
 #define NO 0 /* no value */
 
-static void cli_number_is_exact_or_refused(void **state)
+TEST(cli_number_is_exact_or_refused)
 {
 	static const struct value_case cases[] = {
 		{ "0", 0, 0 },
@@ -57,11 +55,10 @@ static void cli_number_is_exact_or_refused(void **state)
 		{ "1\n", -EINVAL, NO },
 	};
 
-	(void)state;
 	check_values(cli_parse_number, cases, COUNT(cases));
 }
 
-static void cli_time_is_exact_or_refused(void **state)
+TEST(cli_time_is_exact_or_refused)
 {
 	static const struct value_case cases[] = {
 		{ "0", 0, 0 },
@@ -119,11 +116,10 @@ static void cli_time_is_exact_or_refused(void **state)
 		{ "0x10", -EINVAL, NO },
 	};
 
-	(void)state;
 	check_values(cli_parse_time, cases, COUNT(cases));
 }
 
-static void cli_size_is_exact_or_refused(void **state)
+TEST(cli_size_is_exact_or_refused)
 {
 	static const struct value_case cases[] = {
 		{ "4M", 0, 4194304 },
@@ -167,11 +163,10 @@ static void cli_size_is_exact_or_refused(void **state)
 		{ "inf", -EINVAL, NO },
 	};
 
-	(void)state;
 	check_values(cli_parse_size, cases, COUNT(cases));
 }
 
-static void cli_rate_is_exact_or_refused(void **state)
+TEST(cli_rate_is_exact_or_refused)
 {
 	static const struct value_case cases[] = {
 		{ "100", 0, 100 },
@@ -188,17 +183,15 @@ static void cli_rate_is_exact_or_refused(void **state)
 		{ "18446744073709551616/s", -ERANGE, NO },
 	};
 
-	(void)state;
 	check_values(cli_parse_rate, cases, COUNT(cases));
 }
 
-static void cli_cpus_hold_what_was_listed(void **state)
+TEST(cli_cpus_hold_what_was_listed)
 {
 	static const uint16_t in[] = { 0, 2, 3, 4, 5, 64, 65535 };
 	struct cli_cpus *cpus = calloc(1, sizeof(*cpus));
 	unsigned int cpu, found = 0;
 
-	(void)state;
 	assert_non_null(cpus);
 	assert_int_equal(cli_parse_cpus(cpus, "0,2-5,4"), 0);
 	assert_int_equal(
@@ -218,7 +211,7 @@ static void cli_cpus_hold_what_was_listed(void **state)
 	free(cpus);
 }
 
-static void cli_cpus_of_another_form_are_refused(void **state)
+TEST(cli_cpus_of_another_form_are_refused)
 {
 	static const struct {
 		const char *text;
@@ -254,7 +247,6 @@ static void cli_cpus_of_another_form_are_refused(void **state)
 	struct cli_cpus *cpus = calloc(1, sizeof(*cpus));
 	size_t i;
 
-	(void)state;
 	assert_non_null(cpus);
 	for (i = 0; i < COUNT(cases); i++) {
 		int result = cli_parse_cpus(cpus, cases[i].text);
@@ -276,9 +268,8 @@ static void escape_is(const char *text, size_t len, const char *expected)
 
 #define ESCAPE(literal, expected) escape_is(literal, sizeof(literal) - 1, expected)
 
-static void cli_escape_leaves_nothing_that_drives_a_terminal(void **state)
+TEST(cli_escape_leaves_nothing_that_drives_a_terminal)
 {
-	(void)state;
 	ESCAPE("plain 'text' \\ of \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
 	       "plain 'text' \\ of \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
 	ESCAPE("\x1b[31m\a\b\0\n\r\t\x7f",
@@ -293,11 +284,10 @@ static void cli_escape_leaves_nothing_that_drives_a_terminal(void **state)
 	ESCAPE("\xc2\xa0\xe2\x80\x8a\xe2\x80\x90", "\xc2\xa0\xe2\x80\x8a\xe2\x80\x90");
 }
 
-static void cli_escape_cuts_between_characters(void **state)
+TEST(cli_escape_cuts_between_characters)
 {
 	char buf[8];
 
-	(void)state;
 	assert_false(cli_escape(buf, 8, "abcd\x1bxyz", 8));
 	assert_string_equal(buf, "abcd");
 	assert_false(cli_escape(buf, 3, "\xe2\x82\xac", 3));
@@ -308,7 +298,7 @@ static void cli_escape_cuts_between_characters(void **state)
 	assert_string_equal(buf, "");
 }
 
-static void cli_worse_puts_2_before_1_before_3_before_0(void **state)
+TEST(cli_worse_puts_2_before_1_before_3_before_0)
 {
 	static const int cases[][3] = {
 		{ 0, 0, 0 }, { 0, 3, 3 }, { 3, 1, 1 }, { 1, 2, 2 },	{ 2, 3, 2 },
@@ -316,26 +306,8 @@ static void cli_worse_puts_2_before_1_before_3_before_0(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(cases); i++) {
 		assert_int_equal(cli_status_max(cases[i][0], cases[i][1]), cases[i][2]);
 		assert_int_equal(cli_status_max(cases[i][1], cases[i][0]), cases[i][2]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cli_number_is_exact_or_refused),
-		cmocka_unit_test(cli_time_is_exact_or_refused),
-		cmocka_unit_test(cli_size_is_exact_or_refused),
-		cmocka_unit_test(cli_rate_is_exact_or_refused),
-		cmocka_unit_test(cli_cpus_hold_what_was_listed),
-		cmocka_unit_test(cli_cpus_of_another_form_are_refused),
-		cmocka_unit_test(cli_escape_leaves_nothing_that_drives_a_terminal),
-		cmocka_unit_test(cli_escape_cuts_between_characters),
-		cmocka_unit_test(cli_worse_puts_2_before_1_before_3_before_0),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

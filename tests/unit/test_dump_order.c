@@ -74,11 +74,10 @@ static struct dump_order *new_window(enum kmes_reader_order order, size_t bytes)
 	return o;
 }
 
-static void dump_order_time_merges_cpus_and_ties_go_by_cpu(void **state)
+TEST(dump_order_time_merges_cpus_and_ties_go_by_cpu)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 
-	(void)state;
 	add(o, &plain, 1, 1, 30, 1);
 	add(o, &plain, 1, 2, 50, 1);
 	add_loss(o, 0, 1, 10);
@@ -90,11 +89,10 @@ static void dump_order_time_merges_cpus_and_ties_go_by_cpu(void **state)
 	dump_order_free(o);
 }
 
-static void dump_order_time_keeps_the_sequence_whatever_the_clock_did(void **state)
+TEST(dump_order_time_keeps_the_sequence_whatever_the_clock_did)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 
-	(void)state;
 	add(o, &plain, 0, 1, 10, 1);
 	add(o, &plain, 0, 2, 5, 1);
 	add(o, &plain, 0, 3, 20, 1);
@@ -104,12 +102,11 @@ static void dump_order_time_keeps_the_sequence_whatever_the_clock_did(void **sta
 	dump_order_free(o);
 }
 
-static void dump_order_cpu_gives_each_its_run(void **state)
+TEST(dump_order_cpu_gives_each_its_run)
 {
 	struct dump_order *o = new_window(KMES_ORDER_CPU, WIDE);
 	struct kmes_capture_info other = plain;
 
-	(void)state;
 	other.start_ns = 2;
 	add(o, &plain, 1, 1, 10, 1);
 	add(o, &plain, 0, 1, 20, 1);
@@ -122,12 +119,11 @@ static void dump_order_cpu_gives_each_its_run(void **state)
 	dump_order_free(o);
 }
 
-static void dump_order_recorded_as_wanted_stays(void **state)
+TEST(dump_order_recorded_as_wanted_stays)
 {
 	struct kmes_capture_info by_cpu = plain, by_time = plain, later = plain;
 	struct dump_order *o = new_window(KMES_ORDER_CPU, WIDE);
 
-	(void)state;
 	by_cpu.flags = KMES_CAPTURE_BY_CPU;
 	by_time.flags = KMES_CAPTURE_BY_TIME;
 	add(o, &by_cpu, 1, 1, 10, 1);
@@ -150,13 +146,12 @@ static void dump_order_recorded_as_wanted_stays(void **state)
 	dump_order_free(o);
 }
 
-static void dump_order_tells_the_header_of_each(void **state)
+TEST(dump_order_tells_the_header_of_each)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 	struct kmes_capture_info other = plain, info;
 	struct kmes_item item;
 
-	(void)state;
 	other.slots = 9;
 	add(o, &plain, 0, 1, 20, 1);
 	add(o, &other, 0, 5, 10, 1);
@@ -212,11 +207,10 @@ static uint64_t slide(enum kmes_reader_order order, unsigned int count,
 	return order == KMES_ORDER_CPU ? changes : late;
 }
 
-static void dump_order_window_is_as_wide_as_it_says(void **state)
+TEST(dump_order_window_is_as_wide_as_it_says)
 {
 	unsigned int held;
 
-	(void)state;
 	/* Four runs of 300 KB fit into it, those of 1.8 MB do not. */
 	assert_int_equal(slide(KMES_ORDER_TIME, 40000, 300, &held), 0);
 	assert_between(held, 1500, 2200);
@@ -227,14 +221,13 @@ static void dump_order_window_is_as_wide_as_it_says(void **state)
 	assert_between(held, 1500, 2200);
 }
 
-static void dump_order_event_wider_than_the_window_goes_alone(void **state)
+TEST(dump_order_event_wider_than_the_window_goes_alone)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, 100000);
 	struct kmes_capture_info info;
 	struct kmes_item item;
 	uint64_t seq;
 
-	(void)state;
 	for (seq = 1; seq <= 20; seq++) {
 		assert_true(dump_order_wants_more(o));
 		add(o, &plain, 0, seq, seq, 1 << 20);
@@ -247,14 +240,13 @@ static void dump_order_event_wider_than_the_window_goes_alone(void **state)
 	dump_order_free(o);
 }
 
-static void dump_order_one_that_stays_pins_little(void **state)
+TEST(dump_order_one_that_stays_pins_little)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, 4 << 20);
 	struct kmes_capture_info info;
 	struct kmes_item item;
 	uint64_t seq, futures = 0, given = 0;
 
-	(void)state;
 	/* Every now and then one from far ahead; each may pin its chunk, and is counted so. */
 	for (seq = 1; seq <= 100000; seq++) {
 		if (seq % 1000 == 0)
@@ -269,21 +261,4 @@ static void dump_order_one_that_stays_pins_little(void **state)
 		given++;
 	assert_int_equal(given, 100100);
 	dump_order_free(o);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dump_order_time_merges_cpus_and_ties_go_by_cpu),
-		cmocka_unit_test(
-			dump_order_time_keeps_the_sequence_whatever_the_clock_did),
-		cmocka_unit_test(dump_order_cpu_gives_each_its_run),
-		cmocka_unit_test(dump_order_recorded_as_wanted_stays),
-		cmocka_unit_test(dump_order_tells_the_header_of_each),
-		cmocka_unit_test(dump_order_window_is_as_wide_as_it_says),
-		cmocka_unit_test(dump_order_event_wider_than_the_window_goes_alone),
-		cmocka_unit_test(dump_order_one_that_stays_pins_little),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

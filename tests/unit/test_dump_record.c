@@ -16,22 +16,19 @@
 
 static char folder[64], path[96];
 
-static int enter_folder(void **state)
+static void enter_folder(void)
 {
-	(void)state;
 	strcpy(folder, "/tmp/kmes-record.XXXXXX");
-	if (!mkdtemp(folder))
-		return -1;
+	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/file", folder);
-	return 0;
 }
 
-static int leave_folder(void **state)
+static void leave_folder(void)
 {
-	(void)state;
 	unlink(path);
-	return rmdir(folder);
+	assert_int_equal(rmdir(folder), 0);
 }
+ALL_TESTS(enter_folder, leave_folder);
 
 static void record_one(struct dump_recorder *rec, uint64_t seq)
 {
@@ -101,20 +98,18 @@ static void check_clock(int gzip_level)
 	assert_int_equal(dump_record_close(&rec), 0);
 }
 
-static void dump_record_plain_is_written_out_four_times_a_second(void **state)
+TEST(dump_record_plain_is_written_out_four_times_a_second)
 {
-	(void)state;
 	check_clock(0);
 }
 
-static void dump_record_packed_is_written_out_four_times_a_second(void **state)
+TEST(dump_record_packed_is_written_out_four_times_a_second)
 {
-	(void)state;
 	check_clock(1);
 }
 
 /* While nobody takes them, small pieces wait to become larger ones. */
-static void dump_record_small_pieces_do_not_use_up_what_may_wait(void **state)
+TEST(dump_record_small_pieces_do_not_use_up_what_may_wait)
 {
 	struct dump_record_opts opts = { .file = path };
 	char *no_files[] = { NULL };
@@ -123,7 +118,6 @@ static void dump_record_small_pieces_do_not_use_up_what_may_wait(void **state)
 	uint64_t seq;
 	int fd;
 
-	(void)state;
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -142,13 +136,12 @@ static void dump_record_small_pieces_do_not_use_up_what_may_wait(void **state)
 	close(fd);
 }
 
-static void dump_record_unopened_is_never_there(void **state)
+TEST(dump_record_unopened_is_never_there)
 {
 	struct dump_record_opts opts = { .file = path };
 	struct dump_input in = { .is_row = true };
 	struct dump_recorder rec;
 
-	(void)state;
 	unlink(path);
 	dump_record_init(&rec, &opts, &in);
 	dump_record_tick(&rec, UINT64_MAX, true);
@@ -158,16 +151,4 @@ static void dump_record_unopened_is_never_there(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	/* For the clean-up. */
 	fclose(fopen(path, "w"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dump_record_plain_is_written_out_four_times_a_second),
-		cmocka_unit_test(dump_record_packed_is_written_out_four_times_a_second),
-		cmocka_unit_test(dump_record_small_pieces_do_not_use_up_what_may_wait),
-		cmocka_unit_test(dump_record_unopened_is_never_there),
-	};
-
-	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -31,9 +31,8 @@ static int content(const char *type, const char *payload, __u32 payload_len)
 #define CONTENT(type, literal) content(type, literal, sizeof(literal) - 1)
 
 /* [E2] */
-static void emit_lengths_accept_up_to_the_limit(void **state)
+TEST(emit_lengths_accept_up_to_the_limit)
 {
-	(void)state;
 	assert_int_equal(lengths(4194304, 1, 1), 0);
 	assert_int_equal(lengths(4194304, 1, 0), 0);
 	assert_int_equal(lengths(4194304, 10, 65536 - 87), 0);
@@ -42,17 +41,15 @@ static void emit_lengths_accept_up_to_the_limit(void **state)
 }
 
 /* [E12] */
-static void emit_lengths_accept_exactly_half_the_capacity(void **state)
+TEST(emit_lengths_accept_exactly_half_the_capacity)
 {
-	(void)state;
 	assert_int_equal(lengths(65536, 10, 32768 - 87), 0);
 	assert_int_equal(lengths(65536, 10, 32768 - 86), -ENOSPC);
 }
 
 /* Each input fails in two ways; the earlier check decides. [E1 E2] */
-static void emit_lengths_fail_in_order(void **state)
+TEST(emit_lengths_fail_in_order)
 {
-	(void)state;
 	assert_int_equal(lengths(65536, 0, 0), -EINVAL);
 	assert_int_equal(lengths(65536, 0, 100000), -EINVAL);
 	assert_int_equal(lengths(65536, 1, UINT32_MAX), -EINVAL);
@@ -61,9 +58,8 @@ static void emit_lengths_fail_in_order(void **state)
 }
 
 /* [E4] */
-static void emit_content_wants_a_type_in_utf8(void **state)
+TEST(emit_content_wants_a_type_in_utf8)
 {
-	(void)state;
 	assert_int_equal(CONTENT("app.login", "\x80"), 0);
 	assert_int_equal(CONTENT("app.\xc3\xa9t\xc3\xa9", "\x80"), 0);
 	assert_int_equal(CONTENT("app.\xff", "\x80"), -EINVAL);
@@ -73,9 +69,8 @@ static void emit_content_wants_a_type_in_utf8(void **state)
 }
 
 /* [E3] */
-static void emit_content_wants_exactly_one_value(void **state)
+TEST(emit_content_wants_exactly_one_value)
 {
-	(void)state;
 	assert_int_equal(CONTENT("t", "\xc0"), 0);
 	assert_int_equal(CONTENT("t", "\x81\xa1n\x01"), 0);
 	assert_int_equal(CONTENT("t", ""), -EINVAL);
@@ -87,9 +82,8 @@ static void emit_content_wants_exactly_one_value(void **state)
 }
 
 /* [E3] */
-static void emit_content_keeps_the_depth(void **state)
+TEST(emit_content_keeps_the_depth)
 {
-	(void)state;
 	assert_int_equal(CONTENT("t", "\x91\x91\x91\x91\xc0"), 0);
 	assert_int_equal(CONTENT("t", "\x91\x91\x91\x90"), 0);
 	assert_int_equal(CONTENT("t", "\x91\x91\x91\x91\x90"), -EINVAL);
@@ -97,9 +91,8 @@ static void emit_content_keeps_the_depth(void **state)
 }
 
 /* [E10 E12] */
-static void emit_trusted_owes_structure_only(void **state)
+TEST(emit_trusted_owes_structure_only)
 {
-	(void)state;
 	assert_int_equal(kmes_emit_check_trusted(65536, 1, 0), 0);
 	assert_int_equal(kmes_emit_check_trusted(65536, 10, 32768 - 87), 0);
 	assert_int_equal(kmes_emit_check_trusted(65536, 10, 32768 - 86), -ENOSPC);
@@ -109,19 +102,4 @@ static void emit_trusted_owes_structure_only(void **state)
 	assert_int_equal(kmes_emit_check_trusted(65536, 65537, 0), -EINVAL);
 	assert_int_equal(kmes_emit_check_trusted(65536, 1, UINT32_MAX), -EINVAL);
 	assert_int_equal(kmes_emit_check_trusted(65536, 1, 1ull << 32), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(emit_lengths_accept_up_to_the_limit),
-		cmocka_unit_test(emit_lengths_accept_exactly_half_the_capacity),
-		cmocka_unit_test(emit_lengths_fail_in_order),
-		cmocka_unit_test(emit_content_wants_a_type_in_utf8),
-		cmocka_unit_test(emit_content_wants_exactly_one_value),
-		cmocka_unit_test(emit_content_keeps_the_depth),
-		cmocka_unit_test(emit_trusted_owes_structure_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

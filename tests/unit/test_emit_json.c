@@ -8,8 +8,6 @@
 #include "unit.h"
 #include "src/kmes-emit/emit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 #define ROOM (1u << 20)
 
 static struct json *json;
@@ -17,21 +15,20 @@ static struct kmes_pack out;
 static struct reason why;
 static struct place place;
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	json = json_new();
 	out = kmes_pack_begin(malloc(ROOM), ROOM);
-	return json && out.buf ? 0 : -1;
+	assert_non_null(json);
+	assert_non_null(out.buf);
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-	(void)state;
 	json_free(json);
 	free(out.buf);
-	return 0;
 }
+ALL_TESTS(setup, teardown);
 
 static void to_hex(char *hex, const uint8_t *bytes, size_t len)
 {
@@ -93,7 +90,7 @@ static void check_values(const struct value_case *cases, size_t count)
 
 #define CHECK(cases) check_values(cases, COUNT(cases))
 
-static void emit_json_integers_stay_integers_in_their_shortest_form(void **state)
+TEST(emit_json_integers_stay_integers_in_their_shortest_form)
 {
 	static const struct value_case cases[] = {
 		{ "0", "00" },
@@ -122,11 +119,10 @@ static void emit_json_integers_stay_integers_in_their_shortest_form(void **state
 		{ " \t\r\n 5 \n", "05" },
 	};
 
-	(void)state;
 	CHECK(cases);
 }
 
-static void emit_json_a_dot_or_an_exponent_makes_a_float(void **state)
+TEST(emit_json_a_dot_or_an_exponent_makes_a_float)
 {
 	static const struct value_case cases[] = {
 		{ "1.0", "cb3ff0000000000000" },
@@ -144,11 +140,10 @@ static void emit_json_a_dot_or_an_exponent_makes_a_float(void **state)
 		{ "[1.5,2]", "92cb3ff800000000000002" },
 	};
 
-	(void)state;
 	CHECK(cases);
 }
 
-static void emit_json_strings_are_unescaped(void **state)
+TEST(emit_json_strings_are_unescaped)
 {
 	static const struct value_case cases[] = {
 		{ "\"\"", "a0" },
@@ -164,11 +159,10 @@ static void emit_json_strings_are_unescaped(void **state)
 		{ "[null,true,false]", "93c0c3c2" },
 	};
 
-	(void)state;
 	CHECK(cases);
 }
 
-static void emit_json_maps_keep_order_and_duplicates(void **state)
+TEST(emit_json_maps_keep_order_and_duplicates)
 {
 	static const struct value_case cases[] = {
 		{ "{}", "80" },
@@ -184,7 +178,6 @@ static void emit_json_maps_keep_order_and_duplicates(void **state)
 		  "92dc0011000000000000000000000000000000000007" },
 	};
 
-	(void)state;
 	CHECK(cases);
 }
 
@@ -208,16 +201,15 @@ static void check_long_list(uint32_t count, bool is_map, const char *head, size_
 	assert_int_equal(out.buf[out.len - 1], 0);
 }
 
-static void emit_json_long_containers_get_longer_heads(void **state)
+TEST(emit_json_long_containers_get_longer_heads)
 {
-	(void)state;
 	check_long_list(65535, false, "dcffff", 1);
 	check_long_list(65536, false, "dd00010000", 1);
 	check_long_list(16, true, "de0010", 3);
 	check_long_list(65536, true, "df00010000", 3);
 }
 
-static void emit_json_tags_become_what_they_stand_for(void **state)
+TEST(emit_json_tags_become_what_they_stand_for)
 {
 	static const struct value_case cases[] = {
 		{ "{\"$bin\":\"\"}", "c400" },
@@ -254,11 +246,10 @@ static void emit_json_tags_become_what_they_stand_for(void **state)
 		  "82a16192c401ff01a162c4020001" },
 	};
 
-	(void)state;
 	CHECK(cases);
 }
 
-static void emit_json_a_doubled_dollar_is_a_real_key(void **state)
+TEST(emit_json_a_doubled_dollar_is_a_real_key)
 {
 	static const struct value_case cases[] = {
 		{ "{\"$$bin\":\"/w==\"}", "81a42462696ea42f773d3d" },
@@ -270,11 +261,10 @@ static void emit_json_a_doubled_dollar_is_a_real_key(void **state)
 		{ "{\"a\":1,\"$bin\":\"?\"}", "82a16101a42462696ea13f" },
 	};
 
-	(void)state;
 	CHECK(cases);
 }
 
-static void emit_json_tags_that_hold_something_else_are_refused(void **state)
+TEST(emit_json_tags_that_hold_something_else_are_refused)
 {
 	static const char *const texts[] = {
 		"{\"$bin\":1}",
@@ -328,7 +318,6 @@ static void emit_json_tags_that_hold_something_else_are_refused(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(texts); i++)
 		if (*value_of(texts[i], strlen(texts[i])) != '!')
 			fail_msg("accepted: %s", texts[i]);
@@ -342,7 +331,7 @@ static void emit_json_tags_that_hold_something_else_are_refused(void **state)
 		literal, sizeof(literal) - 1                                             \
 	}
 
-static void emit_json_holds_to_the_letter(void **state)
+TEST(emit_json_holds_to_the_letter)
 {
 	static const struct {
 		const char *text;
@@ -431,7 +420,6 @@ static void emit_json_holds_to_the_letter(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(cases); i++)
 		if (*value_of(cases[i].text, cases[i].len) != '!')
 			fail_msg("accepted: case %zu: %s", i, cases[i].text);
@@ -462,12 +450,11 @@ static int nested_value(uint32_t depth, const char *open, const char *close)
 	return r;
 }
 
-static void emit_json_depth_is_bounded_and_costs_no_stack(void **state)
+TEST(emit_json_depth_is_bounded_and_costs_no_stack)
 {
 	static struct kmes_mp_scratch scratch;
 	char *text;
 
-	(void)state;
 	assert_int_equal(nested_value(256, "[", "]"), 0);
 	assert_int_equal(kmes_mp_validate(out.buf, out.len, 256, &scratch), 0);
 	assert_int_equal(nested_value(1000000, "[", "]"), -EINVAL);
@@ -521,7 +508,7 @@ static const char *line_of(const char *text)
 	return result;
 }
 
-static void emit_json_lines_are_events(void **state)
+TEST(emit_json_lines_are_events)
 {
 	static const struct value_case cases[] = {
 		{ "{\"type\":\"a.b\",\"payload\":{\"x\":1}}", "a.b|81a17801" },
@@ -566,7 +553,6 @@ static void emit_json_lines_are_events(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	/* twice, and mixed: nothing of a line reaches the next */
 	for (i = 0; i < 2 * COUNT(cases); i++) {
 		const struct value_case *c = &cases[i * 7 % COUNT(cases)];
@@ -579,12 +565,11 @@ static void emit_json_lines_are_events(void **state)
 	assert_string_equal(line_of("{\"type\":\"a\"}"), "a|80");
 }
 
-static void emit_json_a_type_has_at_most_65535_bytes(void **state)
+TEST(emit_json_a_type_has_at_most_65535_bytes)
 {
 	char *text = malloc(70000);
 	int len;
 
-	(void)state;
 	len = sprintf(text, "{\"type\":\"%065535d\"}", 0);
 	out.len = 0;
 	assert_int_equal(event_of(text, (size_t)len), 1);
@@ -595,7 +580,7 @@ static void emit_json_a_type_has_at_most_65535_bytes(void **state)
 	free(text);
 }
 
-static void emit_json_what_does_not_fit_is_refused_whole(void **state)
+TEST(emit_json_what_does_not_fit_is_refused_whole)
 {
 	uint8_t room[64];
 	struct kmes_pack small = kmes_pack_begin(room, sizeof(room));
@@ -606,7 +591,6 @@ static void emit_json_what_does_not_fit_is_refused_whole(void **state)
 	char fits[] =
 		"{\"type\":\"a\",\"payload\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n";
 
-	(void)state;
 	assert_int_equal(json_event(json, line, strlen(line) - 1, &small, &where, &why),
 			 -EINVAL);
 	assert_string_equal(why.text, "larger than an event can be");
@@ -614,25 +598,4 @@ static void emit_json_what_does_not_fit_is_refused_whole(void **state)
 	assert_int_equal(json_event(json, fits, strlen(fits) - 1, &small, &where, &why),
 			 1);
 	assert_int_equal(where.payload_len, 19);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(emit_json_integers_stay_integers_in_their_shortest_form),
-		cmocka_unit_test(emit_json_a_dot_or_an_exponent_makes_a_float),
-		cmocka_unit_test(emit_json_strings_are_unescaped),
-		cmocka_unit_test(emit_json_maps_keep_order_and_duplicates),
-		cmocka_unit_test(emit_json_long_containers_get_longer_heads),
-		cmocka_unit_test(emit_json_tags_become_what_they_stand_for),
-		cmocka_unit_test(emit_json_a_doubled_dollar_is_a_real_key),
-		cmocka_unit_test(emit_json_tags_that_hold_something_else_are_refused),
-		cmocka_unit_test(emit_json_holds_to_the_letter),
-		cmocka_unit_test(emit_json_depth_is_bounded_and_costs_no_stack),
-		cmocka_unit_test(emit_json_lines_are_events),
-		cmocka_unit_test(emit_json_a_type_has_at_most_65535_bytes),
-		cmocka_unit_test(emit_json_what_does_not_fit_is_refused_whole),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

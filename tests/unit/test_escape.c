@@ -13,18 +13,16 @@
 
 static struct kmes_outbuf out;
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
-	return kmesp_outbuf_init(&out);
+	assert_int_equal(kmesp_outbuf_init(&out), 0);
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-	(void)state;
 	kmesp_outbuf_fini(&out);
-	return 0;
 }
+ALL_TESTS(setup, teardown);
 
 /* A copy that ends where its memory ends, so that a sanitizer sees each byte too many. */
 static uint8_t *exact(const char *s, uint32_t len)
@@ -69,8 +67,7 @@ static const struct escape escapes[] = {
 	{ "\xc3\xa9", "\xc3\xa9", "\xc3\xa9", "\xc3\xa9" },
 };
 
-#define EACH(item, array)                                                                \
-	for (item = array; item < array + sizeof(array) / sizeof(array[0]); item++)
+#define EACH(item, array) for (item = array; item < array + COUNT(array); item++)
 
 /* Letters with the bytes of interest at `at`, and what should come of them. */
 static void check_at(put_fn put, const char *bytes, const char *expected, uint32_t len,
@@ -89,11 +86,10 @@ static void check_at(put_fn put, const char *bytes, const char *expected, uint32
 }
 
 /* Escapes do not depend on where a byte stands. */
-static void text_each_byte_is_escaped_at_each_place(void **state)
+TEST(text_each_byte_is_escaped_at_each_place)
 {
 	const struct escape *e;
 
-	(void)state;
 	EACH(e, escapes)
 	{
 		for (uint32_t len = 1; len <= LEN_MAX; len++) {
@@ -125,11 +121,10 @@ static bool is_bare(const char *key)
 			   "0123456789.-") == len;
 }
 
-static void text_keys_stand_bare_as_the_grammar_says(void **state)
+TEST(text_keys_stand_bare_as_the_grammar_says)
 {
 	char key[LEN_MAX + 1], text[LEN_MAX + 3];
 
-	(void)state;
 	for (uint32_t len = 1; len <= LEN_MAX; len++) {
 		for (uint32_t at = 0; at < len; at++) {
 			for (int c = 0x20; c < 0x7f; c++) {
@@ -150,11 +145,10 @@ static void text_keys_stand_bare_as_the_grammar_says(void **state)
 	check(put_string_key, "", 0, "\"\"");
 }
 
-static void text_hex_of_each_length_and_byte(void **state)
+TEST(text_hex_of_each_length_and_byte)
 {
 	char bytes[256], text[513];
 
-	(void)state;
 	for (int i = 0; i < 256; i++) {
 		bytes[i] = (char)(i * 7 + 3);
 		snprintf(text + 2 * i, 3, "%02x", (uint8_t)bytes[i]);
@@ -167,7 +161,7 @@ static void text_hex_of_each_length_and_byte(void **state)
 	}
 }
 
-static void text_guids_and_uuids_keep_their_order(void **state)
+TEST(text_guids_and_uuids_keep_their_order)
 {
 	static const uint8_t bytes[16] = {
 		0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
@@ -175,21 +169,8 @@ static void text_guids_and_uuids_keep_their_order(void **state)
 	};
 	char text[KMES_GUID_TEXT + 1] = { 0 };
 
-	(void)state;
 	assert_ptr_equal(kmesp_put_uuid(text, bytes), text + KMES_GUID_TEXT);
 	assert_string_equal(text, "00112233-4455-6677-8899-aabbccddeeff");
 	assert_ptr_equal(kmesp_put_guid(text, bytes), text + KMES_GUID_TEXT);
 	assert_string_equal(text, "33221100-5544-7766-8899-aabbccddeeff");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_each_byte_is_escaped_at_each_place),
-		cmocka_unit_test(text_keys_stand_bare_as_the_grammar_says),
-		cmocka_unit_test(text_hex_of_each_length_and_byte),
-		cmocka_unit_test(text_guids_and_uuids_keep_their_order),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

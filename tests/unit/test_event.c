@@ -39,11 +39,10 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-static void event_fields_are_found(void **state)
+TEST(event_fields_are_found)
 {
 	struct kmes_event e;
 
-	(void)state;
 	assert_int_equal(kmes_event_parse(&e, login, sizeof(login), 88), 1);
 	assert_ptr_equal(e.bytes, login);
 	assert_int_equal(e.size, 88);
@@ -61,11 +60,10 @@ static void event_fields_are_found(void **state)
 }
 
 /* [M9] */
-static void event_cut_short_tells_what_is_needed(void **state)
+TEST(event_cut_short_tells_what_is_needed)
 {
 	struct kmes_event e;
 
-	(void)state;
 	for (size_t len = 0; len < sizeof(login); len++) {
 		assert_int_equal(parse(&e, login, len, 4096), 0);
 		assert_int_equal(e.size, len < 4 ? 77 : 88);
@@ -73,12 +71,11 @@ static void event_cut_short_tells_what_is_needed(void **state)
 	assert_int_equal(parse(&e, login, sizeof(login), 4096), 1);
 }
 
-static void event_payload_is_found_behind_a_grown_header(void **state)
+TEST(event_payload_is_found_behind_a_grown_header)
 {
 	uint8_t grown[sizeof(login) + 8];
 	struct kmes_event e;
 
-	(void)state;
 	memcpy(grown, login, 86);
 	memset(grown + 86, 0xee, 8);
 	memcpy(grown + 94, login + 86, 2);
@@ -90,12 +87,11 @@ static void event_payload_is_found_behind_a_grown_header(void **state)
 	assert_ptr_equal(e.payload, grown + 94);
 }
 
-static void event_without_payload_is_one(void **state)
+TEST(event_without_payload_is_one)
 {
 	uint8_t bytes[sizeof(login)];
 	struct kmes_event e;
 
-	(void)state;
 	memcpy(bytes, login, sizeof(login));
 	put32(bytes, 86);
 	assert_int_equal(kmes_event_parse(&e, bytes, sizeof(bytes), 4096), 1);
@@ -104,21 +100,20 @@ static void event_without_payload_is_one(void **state)
 }
 
 /* [D6] */
-static void event_with_impossible_sizes_is_none(void **state)
+TEST(event_with_impossible_sizes_is_none)
 {
 	static const uint32_t event_sizes[] = { 0, 1, 76, 89, 0x7fffffff, 0xffffffff };
 	static const uint32_t header_sizes[] = { 0, 1, 76, 77, 85, 89, 0xffffffff };
 	uint8_t bytes[sizeof(login)];
 	struct kmes_event e;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(event_sizes) / sizeof(*event_sizes); i++) {
+	for (size_t i = 0; i < COUNT(event_sizes); i++) {
 		memcpy(bytes, login, sizeof(login));
 		put32(bytes, event_sizes[i]);
 		assert_int_equal(parse(&e, bytes, sizeof(bytes), 88), -EBADMSG);
 		assert_int_equal(parse(&e, bytes, 4, 88), -EBADMSG);
 	}
-	for (size_t i = 0; i < sizeof(header_sizes) / sizeof(*header_sizes); i++) {
+	for (size_t i = 0; i < COUNT(header_sizes); i++) {
 		memcpy(bytes, login, sizeof(login));
 		put32(bytes + 4, header_sizes[i]);
 		assert_int_equal(parse(&e, bytes, sizeof(bytes), 88), -EBADMSG);
@@ -129,17 +124,4 @@ static void event_with_impossible_sizes_is_none(void **state)
 	assert_int_equal(parse(&e, bytes, sizeof(bytes), 88), -EBADMSG);
 	bytes[76] = 0xff;
 	assert_int_equal(parse(&e, bytes, sizeof(bytes), 88), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(event_fields_are_found),
-		cmocka_unit_test(event_cut_short_tells_what_is_needed),
-		cmocka_unit_test(event_payload_is_found_behind_a_grown_header),
-		cmocka_unit_test(event_without_payload_is_one),
-		cmocka_unit_test(event_with_impossible_sizes_is_none),
-	};
-
-	return cmocka_run_group_tests_name("event", tests, NULL, NULL);
 }

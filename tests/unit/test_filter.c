@@ -8,8 +8,6 @@
 #include "filter/match.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* ---- conditions on the payload ---- */
 
 /* The bytes at the end of their allocation, so that sanitizers see any overrun. */
@@ -38,9 +36,8 @@ static bool passes_bytes(const char *expr, const void *payload, size_t len)
 	"alice\xa2id\xcd\x03\xe8\xa4list\x93\x0a\x81\xa1x\xa1y\xc0\xa2ok\xc3\xa5"        \
 	"ratio\xcb\x3f\xe0\0\0\0\0\0\0"
 
-static void filter_field_is_there_or_not(void **state)
+TEST(filter_field_is_there_or_not)
 {
-	(void)state;
 	assert_true(PASSES("user", SAMPLE));
 	assert_true(PASSES("user.name", SAMPLE));
 	assert_true(PASSES("list.2", SAMPLE));
@@ -51,9 +48,8 @@ static void filter_field_is_there_or_not(void **state)
 	assert_false(PASSES("ok.x", SAMPLE));
 }
 
-static void filter_text_of_a_value_is_compared(void **state)
+TEST(filter_text_of_a_value_is_compared)
 {
-	(void)state;
 	assert_true(PASSES("user.name=alice", SAMPLE));
 	assert_true(PASSES("user.name=ali*", SAMPLE));
 	assert_false(PASSES("user.name=Alice", SAMPLE));
@@ -72,9 +68,8 @@ static void filter_text_of_a_value_is_compared(void **state)
 	assert_true(PASSES("list=\\[10, *nil\\]", SAMPLE));
 }
 
-static void filter_text_has_neither_quotes_nor_escapes(void **state)
+TEST(filter_text_has_neither_quotes_nor_escapes)
 {
-	(void)state;
 	assert_true(PASSES("a=x\ny\"z", "\x81\xa1"
 					"a\xa5x\ny\"z"));
 	assert_true(PASSES("a=\xff*", "\x81\xa1"
@@ -85,9 +80,8 @@ static void filter_text_has_neither_quotes_nor_escapes(void **state)
 				  "a\xa1x"));
 }
 
-static void filter_fields_with_a_meaning_compare_as_printed(void **state)
+TEST(filter_fields_with_a_meaning_compare_as_printed)
 {
-	(void)state;
 	assert_true(PASSES("user_sid=S-1-5-18",
 			   "\x81\xa8user_sid\xc4\x0c\x01\x01\0\0\0\0\0\x05\x12\0\0\0"));
 	assert_true(PASSES("sids.*=S-1-5-18",
@@ -106,9 +100,8 @@ static void filter_fields_with_a_meaning_compare_as_printed(void **state)
 					"access\x01"));
 }
 
-static void filter_numbers_compare_by_value(void **state)
+TEST(filter_numbers_compare_by_value)
 {
-	(void)state;
 	assert_true(PASSES("user.id>999", SAMPLE));
 	assert_true(PASSES("user.id>=1000", SAMPLE));
 	assert_false(PASSES("user.id>1000", SAMPLE));
@@ -131,9 +124,8 @@ static void filter_numbers_compare_by_value(void **state)
 	assert_false(PASSES("n>=1", "\x81\xa1n\xcb\x7f\xf8\0\0\0\0\0\0"));
 }
 
-static void filter_star_stands_for_one_level(void **state)
+TEST(filter_star_stands_for_one_level)
 {
-	(void)state;
 	assert_true(PASSES("*.name=alice", SAMPLE));
 	assert_true(PASSES("list.*=10", SAMPLE));
 	assert_true(PASSES("list.*.x=y", SAMPLE));
@@ -150,9 +142,8 @@ static void filter_star_stands_for_one_level(void **state)
 				     "a\x02\xa1*\x01"));
 }
 
-static void filter_keys_may_hold_what_is_special(void **state)
+TEST(filter_keys_may_hold_what_is_special)
 {
-	(void)state;
 	assert_true(PASSES("a\\.b=1", "\x81\xa3"
 				      "a.b\x01"));
 	assert_false(PASSES("a.b=1", "\x81\xa3"
@@ -173,9 +164,8 @@ static void filter_keys_may_hold_what_is_special(void **state)
 				    "a\xa3<>!"));
 }
 
-static void filter_keys_that_are_no_strings_go_by_their_text(void **state)
+TEST(filter_keys_that_are_no_strings_go_by_their_text)
 {
-	(void)state;
 	assert_true(PASSES("7=x", "\x81\x07\xa1x"));
 	assert_true(PASSES("-1=x", "\x81\xff\xa1x"));
 	assert_true(PASSES("nil=x", "\x81\xc0\xa1x"));
@@ -190,9 +180,8 @@ static void filter_keys_that_are_no_strings_go_by_their_text(void **state)
 				  "a\x01"));
 }
 
-static void filter_any_of_doubled_keys_counts(void **state)
+TEST(filter_any_of_doubled_keys_counts)
 {
-	(void)state;
 	assert_true(PASSES("a=1", "\x82\xa1"
 				  "a\x01\xa1"
 				  "a\x02"));
@@ -207,9 +196,8 @@ static void filter_any_of_doubled_keys_counts(void **state)
 				    "a\x81\xa1x\x01"));
 }
 
-static void filter_payload_without_fields_passes_nothing(void **state)
+TEST(filter_payload_without_fields_passes_nothing)
 {
-	(void)state;
 	assert_false(PASSES("a", ""));
 	assert_false(PASSES("a", "\x01"));
 	assert_false(PASSES("0", "\xa1x"));
@@ -218,11 +206,10 @@ static void filter_payload_without_fields_passes_nothing(void **state)
 	assert_true(PASSES("0=5", "\x91\x05"));
 }
 
-static void filter_malformed_payload_is_looked_at_up_to_the_fault(void **state)
+TEST(filter_malformed_payload_is_looked_at_up_to_the_fault)
 {
 	size_t len;
 
-	(void)state;
 	for (len = 0; len < sizeof(SAMPLE) - 1; len++) {
 		/* "alice" ends behind byte 18 */
 		assert_int_equal(passes_bytes("user.name=alice", SAMPLE, len), len >= 18);
@@ -236,7 +223,7 @@ static void filter_malformed_payload_is_looked_at_up_to_the_fault(void **state)
 				    "a\xdb\xff\xff\xff\xffx"));
 }
 
-static void filter_deep_payloads_need_no_stack(void **state)
+TEST(filter_deep_payloads_need_no_stack)
 {
 	enum { DEEP = 1 << 20 };
 	uint8_t *bytes = malloc(DEEP);
@@ -244,7 +231,6 @@ static void filter_deep_payloads_need_no_stack(void **state)
 	struct kmes_match *match;
 	int i;
 
-	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 0x91, DEEP - 1);
 	bytes[DEEP - 1] = 0x05;
@@ -266,7 +252,7 @@ static void filter_deep_payloads_need_no_stack(void **state)
 	free(bytes);
 }
 
-static void filter_wrong_conditions_are_refused(void **state)
+TEST(filter_wrong_conditions_are_refused)
 {
 	static const char *const exprs[] = {
 		"",	 "=x",	    ".",   "a.",   ".a",       "a..b=1", "a.=1",
@@ -277,7 +263,6 @@ static void filter_wrong_conditions_are_refused(void **state)
 	struct kmes_match *match;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(exprs); i++) {
 		err.text[0] = '\0';
 		if (kmesp_match_new(&match, exprs[i], &err) != -EINVAL)
@@ -331,21 +316,19 @@ static bool type_passes(const char *a, const char *b, const char *type)
 	return passes;
 }
 
-static void filter_empty_one_passes_everything(void **state)
+TEST(filter_empty_one_passes_everything)
 {
 	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 
-	(void)state;
 	assert_false(kmesp_filter_is_set(filter));
 	assert_true(kmesp_filter_passes(filter, event(&s, "x")));
 	kmesp_filter_free(filter);
 	kmesp_filter_free(NULL);
 }
 
-static void filter_types_are_alternatives_and_exclusions_win(void **state)
+TEST(filter_types_are_alternatives_and_exclusions_win)
 {
-	(void)state;
 	assert_true(type_passes("app.*", NULL, "app.login"));
 	assert_false(type_passes("app.*", NULL, "db.query"));
 	assert_true(type_passes("app.*", "db.*", "db.query"));
@@ -359,12 +342,11 @@ static void filter_types_are_alternatives_and_exclusions_win(void **state)
 	assert_false(type_passes("APP.*", NULL, "app.x"));
 }
 
-static void filter_type_is_bytes_with_a_length(void **state)
+TEST(filter_type_is_bytes_with_a_length)
 {
 	struct kmes_filter *filter = filter_of_types("a?b", NULL);
 	struct sample s;
 
-	(void)state;
 	event(&s, "a");
 	s.event.type = "a\0b";
 	s.event.type_len = 3;
@@ -388,9 +370,8 @@ static bool origin_passes(const char *text, uint8_t origin)
 	return passes;
 }
 
-static void filter_origins_by_word_and_number(void **state)
+TEST(filter_origins_by_word_and_number)
 {
-	(void)state;
 	assert_true(origin_passes("userspace", 0));
 	assert_true(origin_passes("user", 0));
 	assert_true(origin_passes("USR", 0));
@@ -407,7 +388,7 @@ static void filter_origins_by_word_and_number(void **state)
 	assert_false(origin_passes("77", 78));
 }
 
-static void filter_wrong_texts_are_refused_by_name(void **state)
+TEST(filter_wrong_texts_are_refused_by_name)
 {
 	static const char *const origins[] = {
 		"", "c", "256", "-1", "users", "cc1", "1 "
@@ -417,7 +398,6 @@ static void filter_wrong_texts_are_refused_by_name(void **state)
 	struct kmes_error err;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(origins); i++)
 		if (kmesp_filter_add_origin(filter, origins[i], NULL) != -EINVAL)
 			fail_msg("origin '%s' is accepted", origins[i]);
@@ -433,12 +413,11 @@ static void filter_wrong_texts_are_refused_by_name(void **state)
 	kmesp_filter_free(filter);
 }
 
-static void filter_times_include_both_ends(void **state)
+TEST(filter_times_include_both_ends)
 {
 	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 
-	(void)state;
 	event(&s, "x");
 	kmesp_filter_set_times(filter, 1000, 2000);
 	assert_true(kmesp_filter_passes(filter, &s.event));
@@ -451,13 +430,12 @@ static void filter_times_include_both_ends(void **state)
 	kmesp_filter_free(filter);
 }
 
-static void filter_cpus_are_a_set(void **state)
+TEST(filter_cpus_are_a_set)
 {
 	static struct kmes_cpus cpus;
 	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
 
-	(void)state;
 	kmes_cpus_add(&cpus, 2);
 	kmes_cpus_add(&cpus, 65535);
 	kmesp_filter_set_cpus(filter, &cpus);
@@ -470,12 +448,11 @@ static void filter_cpus_are_a_set(void **state)
 	kmesp_filter_free(filter);
 }
 
-static void filter_kinds_of_conditions_must_all_hold(void **state)
+TEST(filter_kinds_of_conditions_must_all_hold)
 {
 	struct kmes_filter *filter = filter_of_types("app.*", NULL);
 	struct sample s;
 
-	(void)state;
 	assert_int_equal(kmesp_filter_add_origin(filter, "user", NULL), 0);
 	assert_int_equal(kmesp_filter_add_match(filter, "user.name=alice", NULL), 0);
 	assert_int_equal(kmesp_filter_add_match(filter, "user.id>5", NULL), 0);
@@ -487,33 +464,4 @@ static void filter_kinds_of_conditions_must_all_hold(void **state)
 	assert_int_equal(kmesp_filter_add_match(filter, "user.id>5000", NULL), 0);
 	assert_false(kmesp_filter_passes(filter, event(&s, "app.x")));
 	kmesp_filter_free(filter);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(filter_field_is_there_or_not),
-		cmocka_unit_test(filter_text_of_a_value_is_compared),
-		cmocka_unit_test(filter_text_has_neither_quotes_nor_escapes),
-		cmocka_unit_test(filter_fields_with_a_meaning_compare_as_printed),
-		cmocka_unit_test(filter_numbers_compare_by_value),
-		cmocka_unit_test(filter_star_stands_for_one_level),
-		cmocka_unit_test(filter_keys_may_hold_what_is_special),
-		cmocka_unit_test(filter_keys_that_are_no_strings_go_by_their_text),
-		cmocka_unit_test(filter_any_of_doubled_keys_counts),
-		cmocka_unit_test(filter_payload_without_fields_passes_nothing),
-		cmocka_unit_test(filter_malformed_payload_is_looked_at_up_to_the_fault),
-		cmocka_unit_test(filter_deep_payloads_need_no_stack),
-		cmocka_unit_test(filter_wrong_conditions_are_refused),
-		cmocka_unit_test(filter_empty_one_passes_everything),
-		cmocka_unit_test(filter_types_are_alternatives_and_exclusions_win),
-		cmocka_unit_test(filter_type_is_bytes_with_a_length),
-		cmocka_unit_test(filter_origins_by_word_and_number),
-		cmocka_unit_test(filter_wrong_texts_are_refused_by_name),
-		cmocka_unit_test(filter_times_include_both_ends),
-		cmocka_unit_test(filter_cpus_are_a_set),
-		cmocka_unit_test(filter_kinds_of_conditions_must_all_hold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

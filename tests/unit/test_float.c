@@ -40,9 +40,8 @@ static const char *text_of_float(float v)
 	return text32(bits);
 }
 
-static void number_float64_prints_the_fewest_digits(void **state)
+TEST(number_float64_prints_the_fewest_digits)
 {
-	(void)state;
 	assert_string_equal(text_of(0.0), "0.0");
 	assert_string_equal(text_of(-0.0), "-0.0");
 	assert_string_equal(text_of(1.0), "1.0");
@@ -70,9 +69,8 @@ static void number_float64_prints_the_fewest_digits(void **state)
 			    "9.5367431640625e-7"); /* 2^-20 */
 }
 
-static void number_float64_prints_the_extremes(void **state)
+TEST(number_float64_prints_the_extremes)
 {
-	(void)state;
 	assert_string_equal(text64(0x0000000000000001), "5e-324");
 	assert_string_equal(text64(0x000fffffffffffff), "2.225073858507201e-308");
 	assert_string_equal(text64(0x0010000000000000), "2.2250738585072014e-308");
@@ -88,9 +86,8 @@ static void number_float64_prints_the_extremes(void **state)
 	assert_false(kmesp_float64_is_finite(0xffffffffffffffff));
 }
 
-static void number_float32_prints_its_own_fewest_digits(void **state)
+TEST(number_float32_prints_its_own_fewest_digits)
 {
-	(void)state;
 	assert_string_equal(text_of_float(0.1f), "0.1");
 	assert_string_equal(text_of_float(3.14f), "3.14");
 	assert_string_equal(text_of_float(16777216.0f), "16777216.0");
@@ -173,9 +170,8 @@ static uint64_t rng(void)
 	return x;
 }
 
-static void number_every_power_of_two_and_its_neighbours_read_back(void **state)
+TEST(number_every_power_of_two_and_its_neighbours_read_back)
 {
-	(void)state;
 	for (uint64_t exponent = 0; exponent < 2047; exponent++) {
 		uint64_t bits = exponent << 52;
 
@@ -195,9 +191,8 @@ static void number_every_power_of_two_and_its_neighbours_read_back(void **state)
 	}
 }
 
-static void number_random_bits_read_back(void **state)
+TEST(number_random_bits_read_back)
 {
-	(void)state;
 	for (int i = 0; i < 40000; i++) {
 		uint64_t bits = rng();
 
@@ -215,12 +210,11 @@ static void number_random_bits_read_back(void **state)
 }
 
 /* At each power of ten and its neighbours, and for any number of bits. */
-static void number_integers_print_all_digits(void **state)
+TEST(number_integers_print_all_digits)
 {
 	uint64_t power = 1;
 	char ours[24], theirs[24];
 
-	(void)state;
 	for (int i = 0; i < 20; i++, power *= 10) {
 		for (int near = -1; near <= 1; near++) {
 			*kmesp_put_u64(ours, power + near) = 0;
@@ -245,9 +239,8 @@ static void number_integers_print_all_digits(void **state)
 }
 
 /* What people write, with up to 15 digits, is printed as it was written. */
-static void number_short_decimals_come_back_as_written(void **state)
+TEST(number_short_decimals_come_back_as_written)
 {
-	(void)state;
 	for (int i = 0; i < 40000; i++) {
 		char text[40];
 		unsigned int decimals = 1 + rng() % 6;
@@ -262,19 +255,4 @@ static void number_short_decimals_come_back_as_written(void **state)
 		if (strtod(text, NULL) >= 0.0001 || strcmp(text, "0.0") == 0)
 			assert_string_equal(text_of(strtod(text, NULL)), text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(number_float64_prints_the_fewest_digits),
-		cmocka_unit_test(number_float64_prints_the_extremes),
-		cmocka_unit_test(number_float32_prints_its_own_fewest_digits),
-		cmocka_unit_test(number_every_power_of_two_and_its_neighbours_read_back),
-		cmocka_unit_test(number_random_bits_read_back),
-		cmocka_unit_test(number_integers_print_all_digits),
-		cmocka_unit_test(number_short_decimals_come_back_as_written),
-	};
-
-	return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

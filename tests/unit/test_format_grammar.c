@@ -90,7 +90,7 @@ static const struct {
 #undef L
 };
 
-#define LITERALS (sizeof(literals) / sizeof(literals[0]))
+#define LITERALS (COUNT(literals))
 #define NESTS 2
 
 static size_t corpus_payload(struct hostile *h, int n, uint8_t *buf)
@@ -219,18 +219,16 @@ static void print_corpus(const char *name, const char *json_name)
 
 /* ---- tests ---- */
 
-static void grammar_every_line_parses_back_to_its_values(void **state)
+TEST(grammar_every_line_parses_back_to_its_values)
 {
-	(void)state;
 	print_corpus("corpus", "json");
 	assert_int_equal(run("python3 -B tests/unit/format_grammar.py %s >&2",
 			     path_of("corpus")),
 			 0);
 }
 
-static void grammar_jq_reads_every_line_of_json(void **state)
+TEST(grammar_jq_reads_every_line_of_json)
 {
-	(void)state;
 	assert_int_equal(run("test $(jq -c .seq <%s | wc -l) -eq $(wc -l <%s)",
 			     path_of("json"), path_of("json")),
 			 0);
@@ -249,7 +247,7 @@ static bool use_locale_with_comma(void)
 {
 	const char *names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "ru_RU.UTF-8", "de_DE" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < COUNT(names); i++)
 		if (setlocale(LC_ALL, names[i]))
 			return true;
 	if (run("localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null", folder))
@@ -258,11 +256,10 @@ static bool use_locale_with_comma(void)
 	return setlocale(LC_ALL, "de_DE.UTF-8");
 }
 
-static void grammar_no_locale_changes_a_byte(void **state)
+TEST(grammar_no_locale_changes_a_byte)
 {
 	char number[10];
 
-	(void)state;
 	if (!use_locale_with_comma()) {
 		print_message("no locale with a decimal comma, and none could be made\n");
 		skip();
@@ -276,26 +273,13 @@ static void grammar_no_locale_changes_a_byte(void **state)
 	assert_int_equal(run("cmp %s %s", path_of("corpus"), path_of("corpus-c")), 0);
 }
 
-static int make_folder(void **state)
+static void make_folder(void)
 {
-	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
+	assert_non_null(mkdtemp(folder));
 }
 
-static int remove_folder(void **state)
+static void remove_folder(void)
 {
-	(void)state;
-	return run("rm -rf %s", folder);
+	assert_int_equal(run("rm -rf %s", folder), 0);
 }
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(grammar_every_line_parses_back_to_its_values),
-		cmocka_unit_test(grammar_jq_reads_every_line_of_json),
-		cmocka_unit_test(grammar_no_locale_changes_a_byte),
-	};
-
-	return cmocka_run_group_tests_name("format_grammar", tests, make_folder,
-					   remove_folder);
-}
+ALL_TESTS(make_folder, remove_folder);

@@ -31,9 +31,8 @@ static const char *print_payload(const void *payload, size_t len)
 	assert_string_equal(print_payload(literal, sizeof(literal) - 1),                 \
 			    HEAD ",\"payload\":" text "}\n")
 
-static void json_scalars_print_to_the_letter(void **state)
+TEST(json_scalars_print_to_the_letter)
 {
-	(void)state;
 	assert_json("\xc0", "null");
 	assert_json("\xc2", "false");
 	assert_json("\xc3", "true");
@@ -48,9 +47,8 @@ static void json_scalars_print_to_the_letter(void **state)
 	assert_json("\x90", "[]");
 }
 
-static void json_floats_have_a_point_or_an_exponent(void **state)
+TEST(json_floats_have_a_point_or_an_exponent)
 {
-	(void)state;
 	assert_json("\xcb\x3f\xf0\x00\x00\x00\x00\x00\x00", "1.0");
 	assert_json("\xcb\x80\x00\x00\x00\x00\x00\x00\x00", "-0.0");
 	assert_json("\xcb\x3f\xb9\x99\x99\x99\x99\x99\x9a", "0.1");
@@ -61,9 +59,8 @@ static void json_floats_have_a_point_or_an_exponent(void **state)
 	assert_json("\xca\x3d\xcc\xcc\xcd", "0.10000000149011612");
 }
 
-static void json_has_null_for_what_is_not_finite(void **state)
+TEST(json_has_null_for_what_is_not_finite)
 {
-	(void)state;
 	assert_json("\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00", "null");
 	assert_json("\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00", "null");
 	assert_json("\xcb\xff\xf0\x00\x00\x00\x00\x00\x00", "null");
@@ -71,9 +68,8 @@ static void json_has_null_for_what_is_not_finite(void **state)
 	assert_json("\xca\xff\x80\x00\x00", "null");
 }
 
-static void json_strings_are_escaped(void **state)
+TEST(json_strings_are_escaped)
 {
-	(void)state;
 	assert_json("\xa5"
 		    "a\"\\/b",
 		    "\"a\\\"\\\\/b\"");
@@ -92,9 +88,8 @@ static void json_strings_are_escaped(void **state)
 #define FFFD "\xef\xbf\xbd"
 
 /* One U+FFFD for each byte, or for the longest start of a character. */
-static void json_has_a_mark_for_what_is_no_utf8(void **state)
+TEST(json_has_a_mark_for_what_is_no_utf8)
 {
-	(void)state;
 	assert_json("\xa3"
 		    "a\xff"
 		    "b",
@@ -106,18 +101,16 @@ static void json_has_a_mark_for_what_is_no_utf8(void **state)
 	assert_json("\xa2\xc0\x80", "\"" FFFD FFFD "\"");
 }
 
-static void json_containers_keep_order_and_duplicates(void **state)
+TEST(json_containers_keep_order_and_duplicates)
 {
-	(void)state;
 	assert_json("\x83\xa1z\x01\xa1"
 		    "a\x92\x02\x80\xa1z\x03",
 		    "{\"z\":1,\"a\":[2,{}],\"z\":3}");
 	assert_json("\x92\x91\x91\x01\x02", "[[[1]],2]");
 }
 
-static void json_keys_that_are_no_strings_become_their_text(void **state)
+TEST(json_keys_that_are_no_strings_become_their_text)
 {
-	(void)state;
 	assert_json("\x81\x01\x02", "{\"1\":2}");
 	assert_json("\x81\xff\x02", "{\"-1\":2}");
 	assert_json("\x81\xc0\x02", "{\"nil\":2}");
@@ -136,9 +129,8 @@ static void json_keys_that_are_no_strings_become_their_text(void **state)
 		    "{\"1\":1,\"1\":2}");
 }
 
-static void json_tags_what_it_has_no_type_for(void **state)
+TEST(json_tags_what_it_has_no_type_for)
 {
-	(void)state;
 	assert_json("\xc4\x00", "{\"$bin\":\"\"}");
 	assert_json("\xc4\x01\xff", "{\"$bin\":\"/w==\"}");
 	assert_json("\xc4\x02\xff\xfe", "{\"$bin\":\"//4=\"}");
@@ -161,9 +153,8 @@ static void json_tags_what_it_has_no_type_for(void **state)
 		    "{\"access\":1179785}");
 }
 
-static void json_keys_like_tags_get_one_more_dollar(void **state)
+TEST(json_keys_like_tags_get_one_more_dollar)
 {
-	(void)state;
 	assert_json("\x81\xa4$bin\xa1x", "{\"$$bin\":\"x\"}");
 	assert_json("\x81\xa1$\x01", "{\"$$\":1}");
 	assert_json("\x81\xa5$$bin\x01", "{\"$$$bin\":1}");
@@ -172,21 +163,19 @@ static void json_keys_like_tags_get_one_more_dollar(void **state)
 		    "{\"a$\":1}");
 }
 
-static void json_has_the_raw_bytes_of_what_does_not_decode(void **state)
+TEST(json_has_the_raw_bytes_of_what_does_not_decode)
 {
-	(void)state;
 	assert_json("\xc1", "{\"$raw\":\"wQ==\"}");
 	assert_json("\x91", "{\"$raw\":\"kQ==\"}");
 	assert_json("\x01\x02", "{\"$raw\":\"AQI=\"}");
 }
 
-static void json_leaves_out_an_empty_payload(void **state)
+TEST(json_leaves_out_an_empty_payload)
 {
-	(void)state;
 	assert_string_equal(print_payload("", 0), HEAD "}\n");
 }
 
-static void json_keeps_its_order_of_keys(void **state)
+TEST(json_keeps_its_order_of_keys)
 {
 	static const uint8_t one[16] = { 1 }, two[16] = { [8] = 2 },
 			     three[16] = { [15] = 3 };
@@ -196,7 +185,6 @@ static void json_keeps_its_order_of_keys(void **state)
 	};
 	struct kmes_event event = sample_event("\x01", 1);
 
-	(void)state;
 	event.process_guid = one;
 	event.effective_token_guid = two;
 	event.true_token_guid = three;
@@ -222,7 +210,7 @@ static void json_keeps_its_order_of_keys(void **state)
 	assert_non_null(strstr(print(&event, NULL), "\"ts_ns\":1000000001,"));
 }
 
-static void json_names_the_origins(void **state)
+TEST(json_names_the_origins)
 {
 	static const struct {
 		uint8_t origin;
@@ -235,14 +223,13 @@ static void json_names_the_origins(void **state)
 	};
 	struct kmes_event event = sample_event("", 0);
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		event.origin = cases[i].origin;
 		assert_non_null(strstr(print(&event, NULL), cases[i].text));
 	}
 }
 
-static void json_takes_no_notice_of_text_options(void **state)
+TEST(json_takes_no_notice_of_text_options)
 {
 	struct kmes_format_options options = { .time = KMES_TIME_NONE,
 					       .color = true,
@@ -250,12 +237,11 @@ static void json_takes_no_notice_of_text_options(void **state)
 	struct kmes_event event = sample_event("\x01", 1);
 	struct kmes_formatter f;
 
-	(void)state;
 	kmesp_formatter_init(&f, &kmesp_format_json, &options);
 	assert_string_equal(sample_format(&f, &event), HEAD ",\"payload\":1}\n");
 }
 
-static void json_loss_prints_to_the_letter(void **state)
+TEST(json_loss_prints_to_the_letter)
 {
 	static const uint8_t boot[16] = { 1 };
 	struct kmes_loss loss = {
@@ -266,7 +252,6 @@ static void json_loss_prints_to_the_letter(void **state)
 	struct kmes_formatter f;
 	struct kmes_outbuf out;
 
-	(void)state;
 	assert_int_equal(kmesp_outbuf_init(&out), 0);
 	kmesp_formatter_init(&f, &kmesp_format_json, &(struct kmes_format_options){ 0 });
 	kmesp_formatter_loss(&f, &out, &loss);
@@ -281,27 +266,4 @@ static void json_loss_prints_to_the_letter(void **state)
 			  "\"cpu\":0,\"lost\":4999999999,\"first\":2,\"last\":5000000000,"
 			  "\"boot\":\"01000000-0000-0000-0000-000000000000\"}\n");
 	kmesp_outbuf_fini(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_scalars_print_to_the_letter),
-		cmocka_unit_test(json_floats_have_a_point_or_an_exponent),
-		cmocka_unit_test(json_has_null_for_what_is_not_finite),
-		cmocka_unit_test(json_strings_are_escaped),
-		cmocka_unit_test(json_has_a_mark_for_what_is_no_utf8),
-		cmocka_unit_test(json_containers_keep_order_and_duplicates),
-		cmocka_unit_test(json_keys_that_are_no_strings_become_their_text),
-		cmocka_unit_test(json_tags_what_it_has_no_type_for),
-		cmocka_unit_test(json_keys_like_tags_get_one_more_dollar),
-		cmocka_unit_test(json_has_the_raw_bytes_of_what_does_not_decode),
-		cmocka_unit_test(json_leaves_out_an_empty_payload),
-		cmocka_unit_test(json_keeps_its_order_of_keys),
-		cmocka_unit_test(json_names_the_origins),
-		cmocka_unit_test(json_takes_no_notice_of_text_options),
-		cmocka_unit_test(json_loss_prints_to_the_letter),
-	};
-
-	return cmocka_run_group_tests_name("format_json", tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
 			    HEAD "\n" text)
 
-static void text_head_shows_cpu_sequence_and_origin(void **state)
+TEST(text_head_shows_cpu_sequence_and_origin)
 {
 	static const struct {
 		uint8_t origin;
@@ -34,10 +34,9 @@ static void text_head_shows_cpu_sequence_and_origin(void **state)
 	struct kmes_formatter f = sample_formatter(&kmesp_format_text, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event("", 0);
 
-	(void)state;
 	event.cpu = 65535;
 	event.seq = UINT64_MAX;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		event.origin = cases[i].origin;
 		assert_string_equal(sample_format(&f, &event), cases[i].text);
 	}
@@ -57,11 +56,10 @@ static const char *time_of(struct kmes_formatter *f, uint64_t ts_ns)
 	return field;
 }
 
-static void text_time_prints_in_each_style(void **state)
+TEST(text_time_prints_in_each_style)
 {
 	struct kmes_formatter f;
 
-	(void)state;
 	f = sample_formatter(&kmesp_format_text,
 			     (struct kmes_format_options){ .time = KMES_TIME_CLOCK });
 	assert_string_equal(time_of(&f, SAMPLE_NS), "20:21:22.123456");
@@ -80,7 +78,7 @@ static void text_time_prints_in_each_style(void **state)
 	assert_string_equal(time_of(&f, UINT64_MAX), "18446744073.709551615");
 }
 
-static void text_time_delta_counts_from_the_event_before(void **state)
+TEST(text_time_delta_counts_from_the_event_before)
 {
 	struct kmes_formatter f =
 		sample_formatter(&kmesp_format_text,
@@ -88,7 +86,6 @@ static void text_time_delta_counts_from_the_event_before(void **state)
 	struct kmes_loss loss = { .first = 1, .last = 2, .ts_ns = 1 };
 	struct kmes_outbuf out;
 
-	(void)state;
 	assert_string_equal(time_of(&f, SAMPLE_NS), "+0.000000");
 	assert_string_equal(time_of(&f, SAMPLE_NS + 1500000), "+0.001500");
 	/* a loss is no event */
@@ -100,13 +97,12 @@ static void text_time_delta_counts_from_the_event_before(void **state)
 	assert_string_equal(time_of(&f, UINT64_MAX), "+16650760403.586094");
 }
 
-static void text_time_local_follows_the_time_zone(void **state)
+TEST(text_time_local_follows_the_time_zone)
 {
 	struct kmes_formatter f =
 		sample_formatter(&kmesp_format_text,
 				 (struct kmes_format_options){ .time = KMES_TIME_LOCAL });
 
-	(void)state;
 	setenv("TZ", "XYZ-3:30", 1);
 	tzset();
 	assert_string_equal(time_of(&f, SAMPLE_NS), "23:51:22.123456");
@@ -116,9 +112,8 @@ static void text_time_local_follows_the_time_zone(void **state)
 	tzset();
 }
 
-static void text_time_styles_have_names(void **state)
+TEST(text_time_styles_have_names)
 {
-	(void)state;
 	assert_int_equal(kmesp_time_style_find("clock"), KMES_TIME_CLOCK);
 	assert_int_equal(kmesp_time_style_find("local"), KMES_TIME_LOCAL);
 	assert_int_equal(kmesp_time_style_find("iso"), KMES_TIME_ISO);
@@ -129,9 +124,8 @@ static void text_time_styles_have_names(void **state)
 	assert_true(kmesp_time_style_find("") < 0);
 }
 
-static void text_hex_prints_the_payload_undecoded(void **state)
+TEST(text_hex_prints_the_payload_undecoded)
 {
-	(void)state;
 	assert_string_equal(sample_print(&kmesp_format_hex, "\x81\xa1k\x1b", 4,
 					 SAMPLE_NO_TIME),
 			    HEAD "  0x81a16b1b\n");
@@ -139,9 +133,8 @@ static void text_hex_prints_the_payload_undecoded(void **state)
 			    HEAD "  0xc1\n");
 }
 
-static void text_pretty_prints_a_block(void **state)
+TEST(text_pretty_prints_a_block)
 {
-	(void)state;
 	assert_block("\x07", "    7\n");
 	assert_block("\x80", "    {}\n");
 	assert_block("\x92\x01\xa1x", "    - 1\n"
@@ -165,11 +158,10 @@ static void text_pretty_prints_a_block(void **state)
 	assert_block("\x81\xa1\n\xa1\n", "    \"\\n\": \"\\n\"\n");
 }
 
-static void text_pretty_goes_on_in_the_line_below_32_levels(void **state)
+TEST(text_pretty_goes_on_in_the_line_below_32_levels)
 {
 	char bytes[35], expected[5000], *p = expected;
 
-	(void)state;
 	memset(bytes, 0x91, 34);
 	bytes[34] = 7;
 	p += sprintf(p, HEAD "\n");
@@ -180,13 +172,12 @@ static void text_pretty_goes_on_in_the_line_below_32_levels(void **state)
 			    expected);
 }
 
-static void text_pretty_begins_with_the_guids_that_are_there(void **state)
+TEST(text_pretty_begins_with_the_guids_that_are_there)
 {
 	static const uint8_t one[16] = { 1 }, two[16] = { [15] = 2 };
 	struct kmes_formatter f = sample_formatter(&kmesp_format_pretty, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event("\x81\xa1k\x01", 4);
 
-	(void)state;
 	event.process_guid = one;
 	event.true_token_guid = two;
 	assert_string_equal(sample_format(&f, &event),
@@ -217,12 +208,11 @@ static const char *print_loss(const struct kmes_format *format, struct kmes_loss
 	return text;
 }
 
-static void text_loss_prints_to_the_letter(void **state)
+TEST(text_loss_prints_to_the_letter)
 {
 	struct kmes_loss loss = { .cpu = 2, .first = 101, .last = 137 };
 	struct kmes_loss big = { .cpu = 0, .first = 2, .last = 5000000000 };
 
-	(void)state;
 	assert_string_equal(print_loss(&kmesp_format_text, loss, SAMPLE_NO_TIME),
 			    "--- cpu2: lost 37 events (#101-#137) ---\n");
 	assert_string_equal(print_loss(&kmesp_format_pretty, loss, SAMPLE_NO_TIME),
@@ -248,14 +238,13 @@ static const char *uncoloured(const char *s)
 	return plain;
 }
 
-static void text_colour_only_adds_colours(void **state)
+TEST(text_colour_only_adds_colours)
 {
 	static const char payload[] = "\x82\xa1k\x92\x01\x02\xa3\x1b[m\x80";
 	const struct kmes_format *formats[] = { &kmesp_format_text, &kmesp_format_pretty,
 						&kmesp_format_hex };
 	struct kmes_loss loss = { .first = 1, .last = 2 };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		char plain[500], colored[500];
 
@@ -282,9 +271,8 @@ static const char *cut(const char *payload, size_t len, unsigned int width)
 							  .width = width });
 }
 
-static void text_width_cuts_by_columns(void **state)
+TEST(text_width_cuts_by_columns)
 {
-	(void)state;
 	assert_string_equal(cut("\xa4word", 5, 19), HEAD "  \n");
 	assert_string_equal(cut("\xa4word", 5, 22), HEAD "  \"wo\n");
 	assert_string_equal(cut("\xa4word", 5, 25), HEAD "  \"word\"\n");
@@ -306,9 +294,8 @@ static void text_width_cuts_by_columns(void **state)
 			    HEAD "  \"a\n");
 }
 
-static void text_width_keeps_escapes_whole(void **state)
+TEST(text_width_keeps_escapes_whole)
 {
-	(void)state;
 	assert_string_equal(cut("\xa2x\n", 3, 22), HEAD "  \"x\n");
 	assert_string_equal(cut("\xa2x\n", 3, 23), HEAD "  \"x\\n\n");
 	assert_string_equal(cut("\xa2x\x1b", 3, 24), HEAD "  \"x\n");
@@ -321,7 +308,7 @@ static void text_width_keeps_escapes_whole(void **state)
 	assert_string_equal(cut("\xa2\\\\", 3, 21), HEAD "  \"\n");
 }
 
-static void text_width_cuts_every_line_and_resets_colours(void **state)
+TEST(text_width_cuts_every_line_and_resets_colours)
 {
 	struct kmes_loss loss = { .first = 1, .last = 2 };
 	struct kmes_format_options colored = { .time = KMES_TIME_NONE,
@@ -329,7 +316,6 @@ static void text_width_cuts_every_line_and_resets_colours(void **state)
 					       .width = 6 };
 	struct kmes_format_options narrow = { .time = KMES_TIME_NONE, .width = 6 };
 
-	(void)state;
 	assert_string_equal(sample_print(&kmesp_format_pretty,
 					 "\x82\xa3"
 					 "abc\x01\xa1x\xa1y",
@@ -371,14 +357,13 @@ static int write_away(struct kmes_outbuf *out)
 	return 0;
 }
 
-static void text_of_any_size_goes_through_one_piece_of_memory(void **state)
+TEST(text_of_any_size_goes_through_one_piece_of_memory)
 {
 	const struct kmes_format *formats[] = { &kmesp_format_text, &kmesp_format_pretty,
 						&kmesp_format_hex, &kmesp_format_json };
 	size_t len = 5 + 300000;
 	char *payload = malloc(len);
 
-	(void)state;
 	assert_non_null(payload);
 	for (int round = 0; round < 3; round++) {
 		/* a string to escape, a binary, a list of empty strings */
@@ -414,7 +399,7 @@ static int refuse(struct kmes_outbuf *out)
 	return -5;
 }
 
-static void text_that_cannot_be_written_leaves_an_error(void **state)
+TEST(text_that_cannot_be_written_leaves_an_error)
 {
 	static char memory[KMES_OUT_PIECE], payload[5 + 20000] = "\xc6\x00\x00\x4e\x20";
 	struct kmes_outbuf out = { .data = memory,
@@ -423,31 +408,6 @@ static void text_that_cannot_be_written_leaves_an_error(void **state)
 	struct kmes_formatter f = sample_formatter(&kmesp_format_text, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event(payload, sizeof(payload));
 
-	(void)state;
 	kmesp_formatter_event(&f, &out, &event);
 	assert_int_equal(out.error, -5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_head_shows_cpu_sequence_and_origin),
-		cmocka_unit_test(text_time_prints_in_each_style),
-		cmocka_unit_test(text_time_delta_counts_from_the_event_before),
-		cmocka_unit_test(text_time_local_follows_the_time_zone),
-		cmocka_unit_test(text_time_styles_have_names),
-		cmocka_unit_test(text_hex_prints_the_payload_undecoded),
-		cmocka_unit_test(text_pretty_prints_a_block),
-		cmocka_unit_test(text_pretty_goes_on_in_the_line_below_32_levels),
-		cmocka_unit_test(text_pretty_begins_with_the_guids_that_are_there),
-		cmocka_unit_test(text_loss_prints_to_the_letter),
-		cmocka_unit_test(text_colour_only_adds_colours),
-		cmocka_unit_test(text_width_cuts_by_columns),
-		cmocka_unit_test(text_width_keeps_escapes_whole),
-		cmocka_unit_test(text_width_cuts_every_line_and_resets_colours),
-		cmocka_unit_test(text_of_any_size_goes_through_one_piece_of_memory),
-		cmocka_unit_test(text_that_cannot_be_written_leaves_an_error),
-	};
-
-	return cmocka_run_group_tests_name("format_layout", tests, NULL, NULL);
 }

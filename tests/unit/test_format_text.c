@@ -20,9 +20,8 @@
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
 			    HEAD "\n" text)
 
-static void text_scalars_print_to_the_letter(void **state)
+TEST(text_scalars_print_to_the_letter)
 {
-	(void)state;
 	assert_text("\xc0", "nil");
 	assert_text("\xc2", "false");
 	assert_text("\xc3", "true");
@@ -52,9 +51,8 @@ static void text_scalars_print_to_the_letter(void **state)
 	assert_text("\xc7\x00\x80", "ext(-128, 0x)");
 }
 
-static void text_containers_print_to_the_letter(void **state)
+TEST(text_containers_print_to_the_letter)
 {
-	(void)state;
 	assert_text("\x80", "{}");
 	assert_text("\x90", "[]");
 	assert_text("\x93\x01\x90\x80", "[1, [], {}]");
@@ -69,9 +67,8 @@ static void text_containers_print_to_the_letter(void **state)
 		    "{k: 1, k: 2}");
 }
 
-static void text_without_payload_ends_behind_the_type(void **state)
+TEST(text_without_payload_ends_behind_the_type)
 {
-	(void)state;
 	assert_line("", HEAD);
 	assert_string_equal(sample_print(&kmesp_format_hex, "", 0, SAMPLE_NO_TIME),
 			    HEAD "\n");
@@ -79,9 +76,8 @@ static void text_without_payload_ends_behind_the_type(void **state)
 			    HEAD "\n");
 }
 
-static void text_keys_are_bare_where_that_is_clear(void **state)
+TEST(text_keys_are_bare_where_that_is_clear)
 {
-	(void)state;
 	assert_text("\x81\xa9user.na-m\xc0", "{user.na-m: nil}");
 	assert_text("\x81\xa3_A9\xc0", "{_A9: nil}");
 	assert_text("\x81\xa0\xc0", "{\"\": nil}");
@@ -107,9 +103,8 @@ static void text_keys_are_bare_where_that_is_clear(void **state)
 	assert_text("\x81\xa1$\xc0", "{\"$\": nil}");
 }
 
-static void text_keys_that_are_no_strings_print_as_values(void **state)
+TEST(text_keys_that_are_no_strings_print_as_values)
 {
-	(void)state;
 	assert_text("\x81\x01\x02", "{1: 2}");
 	assert_text("\x81\xff\x02", "{-1: 2}");
 	assert_text("\x81\xc0\xc3", "{nil: true}");
@@ -120,9 +115,8 @@ static void text_keys_that_are_no_strings_print_as_values(void **state)
 }
 
 /* A stranger's text cannot end the line, the field or the string, nor move a cursor. */
-static void text_strings_are_escaped(void **state)
+TEST(text_strings_are_escaped)
 {
-	(void)state;
 	assert_text("\xa3"
 		    "a\"b",
 		    "\"a\\\"b\"");
@@ -159,12 +153,11 @@ static void text_strings_are_escaped(void **state)
 }
 
 /* The same at every place of a string around the steps of eight and the pieces of 512. */
-static void text_strings_are_escaped_at_every_place(void **state)
+TEST(text_strings_are_escaped_at_every_place)
 {
 	static char payload[3 + 1100];
 	static char expected[8000];
 
-	(void)state;
 	for (size_t len = 1; len <= 1100; len += len < 40 ? 1 : 53) {
 		for (size_t at = 0; at < len; at += len < 40 || at > 500 ? 1 : 7) {
 			char *p;
@@ -184,12 +177,11 @@ static void text_strings_are_escaped_at_every_place(void **state)
 	}
 }
 
-static void text_type_cannot_forge_a_field(void **state)
+TEST(text_type_cannot_forge_a_field)
 {
 	struct kmes_formatter f = sample_formatter(&kmesp_format_text, SAMPLE_NO_TIME);
 	struct kmes_event event = sample_event("\x01", 1);
 
-	(void)state;
 	event.type = "a b\\c\n\x1b[m\"\xff\xe2\x80\xae\xc3\xa9";
 	event.type_len = strlen(event.type);
 	assert_string_equal(sample_format(&f, &event),
@@ -209,9 +201,8 @@ static void text_type_cannot_forge_a_field(void **state)
 #define HEX_PARTS_5 FIVE("01000000")
 #define HEX_PARTS_15 HEX_PARTS_5 HEX_PARTS_5 HEX_PARTS_5
 
-static void text_binary_under_sid_is_a_sid_when_it_is_one(void **state)
+TEST(text_binary_under_sid_is_a_sid_when_it_is_one)
 {
-	(void)state;
 	assert_text("\x81\xa3sid" SAMPLE_SYSTEM_SID, "{sid: S-1-5-18}");
 	assert_text("\x81\xa8user_sid" SAMPLE_SYSTEM_SID, "{user_sid: S-1-5-18}");
 	assert_text("\x81\xa3sid\xc4\x10\x01\x02\x00\x00\x00\x00\x00\x05\x20\x00\x00\x00"
@@ -257,10 +248,9 @@ static void text_binary_under_sid_is_a_sid_when_it_is_one(void **state)
 		    "{sid: \"abc\"}");
 }
 
-static void text_sixteen_bytes_under_guid_are_a_guid(void **state)
+TEST(text_sixteen_bytes_under_guid_are_a_guid)
 {
 #define GUID_BYTES "\x33\x22\x11\x00\x55\x44\x77\x66\x88\x99\xaa\xbb\xcc\xdd\xee\xff"
-	(void)state;
 	assert_text("\x81\xa4guid\xc4\x10" GUID_BYTES,
 		    "{guid: 00112233-4455-6677-8899-aabbccddeeff}");
 	assert_text("\x81\xaa"
@@ -273,9 +263,8 @@ static void text_sixteen_bytes_under_guid_are_a_guid(void **state)
 		    "{guid: 0x33221100554477668899aabbccddee}");
 }
 
-static void text_access_is_a_mask_with_names(void **state)
+TEST(text_access_is_a_mask_with_names)
 {
-	(void)state;
 	assert_text(
 		"\x81\xa6"
 		"access\xce\x00\x12\x00\x89",
@@ -306,9 +295,8 @@ static void text_access_is_a_mask_with_names(void **state)
 		    "{access: [1]}");
 }
 
-static void text_timestamps_print_as_iso_8601(void **state)
+TEST(text_timestamps_print_as_iso_8601)
 {
-	(void)state;
 	assert_text("\xd6\xff\x00\x00\x00\x00", "1970-01-01T00:00:00.000000000Z");
 	assert_text("\xd6\xff\xff\xff\xff\xff", "2106-02-07T06:28:15.000000000Z");
 	assert_text("\xd7\xff\xee\x6b\x27\xfc\x6b\x0c\x89\x42",
@@ -343,11 +331,10 @@ static void text_timestamps_print_as_iso_8601(void **state)
 	assert_text("\xd6\xfe\x00\x00\x00\x00", "ext(-2, 0x00000000)");
 }
 
-static void text_what_does_not_decode_prints_why_and_its_bytes(void **state)
+TEST(text_what_does_not_decode_prints_why_and_its_bytes)
 {
 	char deep[258];
 
-	(void)state;
 	assert_text("\xc1", "<1 bytes, not MessagePack: reserved byte 0xc1> 0xc1");
 	assert_text("\x01\x02",
 		    "<2 bytes, not MessagePack: bytes after the value> 0x0102");
@@ -365,11 +352,10 @@ static void text_what_does_not_decode_prints_why_and_its_bytes(void **state)
 	assert_block("\xc1", "    <1 bytes, not MessagePack: reserved byte 0xc1> 0xc1\n");
 }
 
-static void text_goes_256_levels_deep(void **state)
+TEST(text_goes_256_levels_deep)
 {
 	char bytes[256], expected[600];
 
-	(void)state;
 	memset(bytes, 0x91, 255);
 	bytes[255] = (char)0x90;
 	strcpy(expected, HEAD "  ");
@@ -378,26 +364,4 @@ static void text_goes_256_levels_deep(void **state)
 	strcpy(expected + 19 + 512, "\n");
 	assert_string_equal(sample_print(&kmesp_format_text, bytes, 256, SAMPLE_NO_TIME),
 			    expected);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_scalars_print_to_the_letter),
-		cmocka_unit_test(text_containers_print_to_the_letter),
-		cmocka_unit_test(text_without_payload_ends_behind_the_type),
-		cmocka_unit_test(text_keys_are_bare_where_that_is_clear),
-		cmocka_unit_test(text_keys_that_are_no_strings_print_as_values),
-		cmocka_unit_test(text_strings_are_escaped),
-		cmocka_unit_test(text_strings_are_escaped_at_every_place),
-		cmocka_unit_test(text_type_cannot_forge_a_field),
-		cmocka_unit_test(text_binary_under_sid_is_a_sid_when_it_is_one),
-		cmocka_unit_test(text_sixteen_bytes_under_guid_are_a_guid),
-		cmocka_unit_test(text_access_is_a_mask_with_names),
-		cmocka_unit_test(text_timestamps_print_as_iso_8601),
-		cmocka_unit_test(text_what_does_not_decode_prints_why_and_its_bytes),
-		cmocka_unit_test(text_goes_256_levels_deep),
-	};
-
-	return cmocka_run_group_tests_name("format_text", tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 #include "base/glob.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static bool matches_bytes(const char *pattern, size_t pattern_len, const void *text,
 			  size_t len)
 {
@@ -31,9 +29,8 @@ static bool matches(const char *pattern, const char *text)
 	return matches_bytes(pattern, strlen(pattern), text, strlen(text));
 }
 
-static void glob_whole_text_must_match(void **state)
+TEST(glob_whole_text_must_match)
 {
-	(void)state;
 	assert_true(matches("app.login", "app.login"));
 	assert_false(matches("app.login", "app.login2"));
 	assert_false(matches("app.login", "app.logi"));
@@ -42,9 +39,8 @@ static void glob_whole_text_must_match(void **state)
 	assert_false(matches("", "a"));
 }
 
-static void glob_star_takes_any_run(void **state)
+TEST(glob_star_takes_any_run)
 {
-	(void)state;
 	assert_true(matches("*", ""));
 	assert_true(matches("*", "a/b.c"));
 	assert_true(matches("app.*", "app."));
@@ -56,18 +52,16 @@ static void glob_star_takes_any_run(void **state)
 	assert_true(matches("*aab*ab", "aaaabaab"));
 }
 
-static void glob_question_mark_takes_one_byte(void **state)
+TEST(glob_question_mark_takes_one_byte)
 {
-	(void)state;
 	assert_true(matches("a?c", "abc"));
 	assert_false(matches("a?c", "ac"));
 	assert_false(matches("?", ""));
 	assert_true(matches("??", "\xc3\xa4"));
 }
 
-static void glob_sets_take_their_members(void **state)
+TEST(glob_sets_take_their_members)
 {
-	(void)state;
 	assert_true(matches("[abc]x", "bx"));
 	assert_false(matches("[abc]x", "dx"));
 	assert_true(matches("cpu[0-9]", "cpu7"));
@@ -88,9 +82,8 @@ static void glob_sets_take_their_members(void **state)
 	assert_false(matches("[!\x80-\xff]", "\xe4"));
 }
 
-static void glob_backslash_takes_the_next_byte(void **state)
+TEST(glob_backslash_takes_the_next_byte)
 {
-	(void)state;
 	assert_true(matches("a\\*b", "a*b"));
 	assert_false(matches("a\\*b", "axb"));
 	assert_true(matches("\\?\\[\\\\", "?[\\"));
@@ -98,16 +91,15 @@ static void glob_backslash_takes_the_next_byte(void **state)
 	assert_true(matches("\\!x", "!x"));
 }
 
-static void glob_text_may_hold_any_byte(void **state)
+TEST(glob_text_may_hold_any_byte)
 {
-	(void)state;
 	assert_true(matches_bytes("a?b*", 4, "a\0b\0", 4));
 	assert_true(matches_bytes("a\0*", 3, "a\0xyz", 5));
 	assert_false(matches_bytes("a", 1, "a\0", 2));
 	assert_true(matches_bytes("[!a]", 4, "\0", 1));
 }
 
-static void glob_wrong_patterns_are_refused(void **state)
+TEST(glob_wrong_patterns_are_refused)
 {
 	static const char *const patterns[] = {
 		"[",	 "a[",	"[]",	"[!]",	       "[a-",	  "[a",	     "a\\",
@@ -117,7 +109,6 @@ static void glob_wrong_patterns_are_refused(void **state)
 	const char *why;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(patterns); i++) {
 		if (kmesp_glob_new(&glob, patterns[i], strlen(patterns[i]), &why) !=
 		    -EINVAL)
@@ -128,12 +119,11 @@ static void glob_wrong_patterns_are_refused(void **state)
 }
 
 /* A matcher that tries every run a star could take would not end in the age of the sun. */
-static void glob_many_stars_end_in_time(void **state)
+TEST(glob_many_stars_end_in_time)
 {
 	char pattern[512], text[4096];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 250; i++)
 		memcpy(pattern + 2 * i, "*a", 2);
 	pattern[500] = 'b';
@@ -153,13 +143,12 @@ static bool oracle(const char *p, const char *s)
 	return *s && (*p == '?' || *p == *s) && oracle(p + 1, s + 1);
 }
 
-static void glob_agrees_with_the_definition(void **state)
+TEST(glob_agrees_with_the_definition)
 {
 	char pattern[8], text[10];
 	uint32_t seed = 1;
 	int round, i, n;
 
-	(void)state;
 	for (round = 0; round < 200000; round++) {
 		seed = seed * 1664525 + 1013904223;
 		n = (int)(seed >> 29);
@@ -174,21 +163,4 @@ static void glob_agrees_with_the_definition(void **state)
 		if (matches(pattern, text) != oracle(pattern, text))
 			fail_msg("'%s' against '%s'", pattern, text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(glob_whole_text_must_match),
-		cmocka_unit_test(glob_star_takes_any_run),
-		cmocka_unit_test(glob_question_mark_takes_one_byte),
-		cmocka_unit_test(glob_sets_take_their_members),
-		cmocka_unit_test(glob_backslash_takes_the_next_byte),
-		cmocka_unit_test(glob_text_may_hold_any_byte),
-		cmocka_unit_test(glob_wrong_patterns_are_refused),
-		cmocka_unit_test(glob_many_stars_end_in_time),
-		cmocka_unit_test(glob_agrees_with_the_definition),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,11 +46,10 @@ static const char *written(void)
 	return sink.text;
 }
 
-static void json_out_puts_commas_between_members_only(void **state)
+TEST(json_out_puts_commas_between_members_only)
 {
 	struct kmes_json_out j = begin();
 
-	(void)state;
 	kmesp_json_open_object(&j, NULL);
 	kmesp_json_open_array(&j, "empty");
 	kmesp_json_close(&j);
@@ -71,12 +70,11 @@ static void json_out_puts_commas_between_members_only(void **state)
 			    "18446744073709551615],\"a\":true,\"b\":false}\n");
 }
 
-static void json_out_writes_a_line_for_each_outermost_value(void **state)
+TEST(json_out_writes_a_line_for_each_outermost_value)
 {
 	struct kmes_json_out j = begin();
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		kmesp_json_open_object(&j, NULL);
 		kmesp_json_u64(&j, "n", 1);
@@ -85,11 +83,10 @@ static void json_out_writes_a_line_for_each_outermost_value(void **state)
 	assert_string_equal(written(), "{\"n\":1}\n{\"n\":1}\n");
 }
 
-static void json_out_escapes_untrusted_bytes(void **state)
+TEST(json_out_escapes_untrusted_bytes)
 {
 	struct kmes_json_out j = begin();
 
-	(void)state;
 	kmesp_json_open_array(&j, NULL);
 	kmesp_json_text(&j, NULL, "a\"b\\c\n\33[31m");
 	kmesp_json_bytes(&j, NULL, "\0\xff", 2);
@@ -99,11 +96,10 @@ static void json_out_escapes_untrusted_bytes(void **state)
 				       "\"\\u0000\xef\xbf\xbd\",\"\"]\n");
 }
 
-static void json_out_writes_fractions(void **state)
+TEST(json_out_writes_fractions)
 {
 	struct kmes_json_out j = begin();
 
-	(void)state;
 	kmesp_json_open_array(&j, NULL);
 	kmesp_json_seconds(&j, NULL, 1000000005);
 	kmesp_json_seconds(&j, NULL, UINT64_MAX);
@@ -113,13 +109,12 @@ static void json_out_writes_fractions(void **state)
 	assert_string_equal(written(), "[1.000000005,18446744073.709551615,2.2,0.000]\n");
 }
 
-static void json_out_needs_no_more_memory_for_longer_output(void **state)
+TEST(json_out_needs_no_more_memory_for_longer_output)
 {
 	struct kmes_json_out j = begin();
 	char *text = malloc(20000);
 	size_t i, commas = 0;
 
-	(void)state;
 	memset(text, 1, 20000);
 	kmesp_json_open_array(&j, NULL);
 	kmesp_json_bytes(&j, NULL, text, 20000 / 8);
@@ -134,17 +129,4 @@ static void json_out_needs_no_more_memory_for_longer_output(void **state)
 	assert_int_equal(commas, 5001);
 	assert_int_equal(sink.len, 1 + 2 + 6 * 2500 + 5000 * 12 + 1 + 311 + 2);
 	assert_int_equal(sink.buf.error, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_out_puts_commas_between_members_only),
-		cmocka_unit_test(json_out_writes_a_line_for_each_outermost_value),
-		cmocka_unit_test(json_out_escapes_untrusted_bytes),
-		cmocka_unit_test(json_out_writes_fractions),
-		cmocka_unit_test(json_out_needs_no_more_memory_for_longer_output),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static void put(int fd, const void *bytes, size_t len)
 	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
 }
 
-static void member_is_one_that_is_sound_and_begins_right(void **state)
+TEST(member_is_one_that_is_sound_and_begins_right)
 {
 	uint8_t good[4096], bad[4096], other[4096];
 	size_t len = pack("good", 1000, good, sizeof(good));
@@ -76,7 +76,6 @@ static void member_is_one_that_is_sound_and_begins_right(void **state)
 	int asked, fd = new_file();
 	uint64_t at;
 
-	(void)state;
 	memcpy(bad, good, len);
 	bad[len - 8] ^= 1; /* of the checksum */
 	put(fd, "junk\x1f\x8b\x08\0junk", 12);
@@ -96,7 +95,7 @@ static void member_is_one_that_is_sound_and_begins_right(void **state)
 	close(fd);
 }
 
-static void member_is_found_across_pieces_and_looks_around(void **state)
+TEST(member_is_found_across_pieces_and_looks_around)
 {
 	static uint8_t zeros[9 << 20];
 	uint8_t good[4096];
@@ -104,7 +103,6 @@ static void member_is_found_across_pieces_and_looks_around(void **state)
 	uint64_t at;
 	int asked, fd;
 
-	(void)state;
 	/* Each way in which the magic can lie across the end of a piece of 64 KiB. */
 	for (before = 65536 - 5; before <= 65536 + 2; before++) {
 		fd = new_file();
@@ -122,7 +120,7 @@ static void member_is_found_across_pieces_and_looks_around(void **state)
 	close(fd);
 }
 
-static void member_that_is_none_costs_no_more_than_the_budget(void **state)
+TEST(member_that_is_none_costs_no_more_than_the_budget)
 {
 	static uint8_t bomb[64 << 10];
 	size_t len = pack("good", 10 << 20, bomb, sizeof(bomb));
@@ -130,7 +128,6 @@ static void member_that_is_none_costs_no_more_than_the_budget(void **state)
 	uint8_t good[4096];
 	uint64_t at;
 
-	(void)state;
 	bomb[len - 8] ^= 1;
 	for (i = 0; i < 20; i++)
 		put(fd, bomb, len);
@@ -144,13 +141,12 @@ static void member_that_is_none_costs_no_more_than_the_budget(void **state)
 }
 
 /* The name in its header is as long as the file, and each byte of that begins the next. */
-static void member_that_never_begins_costs_no_more_than_the_budget(void **state)
+TEST(member_that_never_begins_costs_no_more_than_the_budget)
 {
 	static const char named[] = "\x1f\x8b\x08\x08name";
 	int i, asked, fd = new_file();
 	uint64_t at;
 
-	(void)state;
 	for (i = 0; i < 100000; i++)
 		put(fd, named, sizeof(named) - 1);
 	alarm(60);
@@ -159,16 +155,4 @@ static void member_that_never_begins_costs_no_more_than_the_budget(void **state)
 	/* The first of them go to the end of the file. */
 	assert_between(asked, 8, 12);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(member_is_one_that_is_sound_and_begins_right),
-		cmocka_unit_test(member_is_found_across_pieces_and_looks_around),
-		cmocka_unit_test(member_that_is_none_costs_no_more_than_the_budget),
-		cmocka_unit_test(member_that_never_begins_costs_no_more_than_the_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void assert_goes_on(struct testring *ring)
 	const uint32_t half = (uint32_t)ring->w.capacity / 2;
 	static const uint32_t parts[] = { 300, 3, 1, 400, 2, 2, 5, 90, 1, 1 };
 
-	for (unsigned int i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (unsigned int i = 0; i < COUNT(parts); i++) {
 		uint32_t size = half / parts[i];
 		uint64_t events;
 		uint64_t start = suffix_start(ring, ring->w.capacity - size, &events);
@@ -138,11 +138,10 @@ static void fill(struct testring *ring, unsigned int events)
 }
 
 /* [R9] [R10] */
-static void move_of_a_quiet_ring_starts_at_0(void **state)
+TEST(move_of_a_quiet_ring_starts_at_0)
 {
 	static const uint32_t to[] = { SMALL, LARGE / 2, LARGE, 2 * LARGE };
 
-	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
 		struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(to[i]);
 		struct kmes_move m;
@@ -162,12 +161,11 @@ static void move_of_a_quiet_ring_starts_at_0(void **state)
 	}
 }
 
-static void move_without_steps_copies_a_little_at_the_end(void **state)
+TEST(move_without_steps_copies_a_little_at_the_end)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
 	struct kmes_move m;
 
-	(void)state;
 	begin(&m, old, next);
 	fill(old, 5000);
 	assert_true(finish(&m, old, next));
@@ -176,13 +174,12 @@ static void move_without_steps_copies_a_little_at_the_end(void **state)
 }
 
 /* The caller has the writer wait, or keeps less: it is never all copied in one go. */
-static void move_that_is_left_behind_asks_for_more_steps(void **state)
+TEST(move_that_is_left_behind_asks_for_more_steps)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(LARGE);
 	uint64_t events, start;
 	struct kmes_move m;
 
-	(void)state;
 	fill(old, 1000);
 	begin(&m, old, next);
 	fill(old, 5000);
@@ -212,12 +209,11 @@ static void move_that_is_left_behind_asks_for_more_steps(void **state)
 	testring_free(next);
 }
 
-static void move_of_an_empty_ring_keeps_its_sequence(void **state)
+TEST(move_of_an_empty_ring_keeps_its_sequence)
 {
 	struct testring *old = testring_new(SMALL, 0, 1), *next = fresh(LARGE);
 	struct kmes_move m;
 
-	(void)state;
 	kmes_ring_drop(&old->w);
 	begin(&m, old, next);
 	assert_int_equal(kmes_move_step(&m, &next->w, &old->w), 0);
@@ -230,12 +226,11 @@ static void move_of_an_empty_ring_keeps_its_sequence(void **state)
 }
 
 /* The old ring's sizes cannot be believed: what the writer would do. [E13] */
-static void move_out_of_a_corrupt_ring_gives_up_its_events(void **state)
+TEST(move_out_of_a_corrupt_ring_gives_up_its_events)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
 	struct kmes_move m;
 
-	(void)state;
 	fill(old, 500);
 	memset(old->data, 0, LARGE);
 	begin(&m, old, next);
@@ -250,13 +245,12 @@ static void move_out_of_a_corrupt_ring_gives_up_its_events(void **state)
 }
 
 /* Sizes that were corrupt at the beginning alone: what was not copied is not kept. */
-static void move_begun_in_a_corrupt_ring_keeps_nothing_older(void **state)
+TEST(move_begun_in_a_corrupt_ring_keeps_nothing_older)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
 	unsigned char *sound = malloc(LARGE);
 	struct kmes_move m;
 
-	(void)state;
 	assert_non_null(sound);
 	fill(old, 5000);
 	memcpy(sound, old->data, LARGE);
@@ -274,12 +268,11 @@ static void move_begun_in_a_corrupt_ring_keeps_nothing_older(void **state)
 }
 
 /* Any mixture of steps and events, up to a writer that laps the whole ring. [R9] [R10] */
-static void move_beside_a_writer_keeps_the_newest_that_fit(void **state)
+TEST(move_beside_a_writer_keeps_the_newest_that_fit)
 {
 	static const uint32_t sizes[] = { SMALL, LARGE / 4, LARGE };
 	unsigned int seed = 1, ends = 0, repeats = 0;
 
-	(void)state;
 	for (int round = 0; round < 400; round++) {
 		struct testring *old = testring_new(sizes[rand_r(&seed) % 3], 0, 1);
 		struct testring *next = fresh(sizes[rand_r(&seed) % 3]);
@@ -309,13 +302,12 @@ static void move_beside_a_writer_keeps_the_newest_that_fit(void **state)
 }
 
 /* A swap, or a chain of them, out of a full ring of the smallest events. */
-static void move_after_move_looks_at_few_events(void **state)
+TEST(move_after_move_looks_at_few_events)
 {
 	static const uint32_t sizes[] = { LARGE, SMALL, LARGE / 2, 4 * LARGE, LARGE / 8 };
 	struct testring *old = fresh(4 * LARGE), *next;
 	struct kmes_move m;
 
-	(void)state;
 	for (unsigned int i = 0; i < 60000; i++)
 		testring_emit_size(old, 78 + i % 2);
 	for (unsigned int i = 0; i < 5; i++) {
@@ -334,20 +326,4 @@ static void move_after_move_looks_at_few_events(void **state)
 	}
 	assert_goes_on(old);
 	testring_free(old);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(move_of_a_quiet_ring_starts_at_0),
-		cmocka_unit_test(move_without_steps_copies_a_little_at_the_end),
-		cmocka_unit_test(move_that_is_left_behind_asks_for_more_steps),
-		cmocka_unit_test(move_of_an_empty_ring_keeps_its_sequence),
-		cmocka_unit_test(move_out_of_a_corrupt_ring_gives_up_its_events),
-		cmocka_unit_test(move_begun_in_a_corrupt_ring_keeps_nothing_older),
-		cmocka_unit_test(move_beside_a_writer_keeps_the_newest_that_fit),
-		cmocka_unit_test(move_after_move_looks_at_few_events),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 #include "payload.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 /* A copy that ends at the end of its allocation, so that sanitizers see any overrun. */
 static __u8 *exact_copy(const void *bytes, size_t len)
 {
@@ -52,7 +50,7 @@ static struct kmes_mp_token token(const void *bytes, size_t len)
 #define TOKEN(literal) token(literal, sizeof(literal) - 1)
 
 /* [E3] */
-static void msgpack_integers_decode_at_each_bound(void **state)
+TEST(msgpack_integers_decode_at_each_bound)
 {
 	static const struct {
 		const char *bytes;
@@ -83,7 +81,6 @@ static void msgpack_integers_decode_at_each_bound(void **state)
 		{ "\xd3\x80\x00\x00\x00\x00\x00\x00\x00", 9, KMES_MP_INT, INT64_MIN },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct kmes_mp_token tok = token(cases[i].bytes, cases[i].len);
 
@@ -93,11 +90,10 @@ static void msgpack_integers_decode_at_each_bound(void **state)
 }
 
 /* [E3] */
-static void msgpack_simple_values_decode(void **state)
+TEST(msgpack_simple_values_decode)
 {
 	struct kmes_mp_token tok;
 
-	(void)state;
 	assert_int_equal(TOKEN("\xc0").type, KMES_MP_NIL);
 	tok = TOKEN("\xc2");
 	assert_int_equal(tok.type, KMES_MP_BOOL);
@@ -133,9 +129,8 @@ static void check_length_form(const char *head, size_t head_len, enum kmes_mp_ty
 	free(bytes);
 }
 
-static void msgpack_lengths_decode_at_each_bound(void **state)
+TEST(msgpack_lengths_decode_at_each_bound)
 {
-	(void)state;
 #define FORM(head, type, len, fault)                                                     \
 	check_length_form(head, sizeof(head) - 1, type, len, fault)
 	FORM("\xa0", KMES_MP_STR, 0, KMES_MP_EMPTY);
@@ -164,16 +159,15 @@ static void msgpack_lengths_decode_at_each_bound(void **state)
 #undef FORM
 }
 
-static void msgpack_ext_type_is_signed(void **state)
+TEST(msgpack_ext_type_is_signed)
 {
-	(void)state;
 	assert_int_equal(TOKEN("\xd4\xff\x01").ext_type, -1);
 	assert_int_equal(TOKEN("\xd4\x80\x01").ext_type, -128);
 	assert_int_equal(TOKEN("\xc7\x01\x7f\x01").ext_type, 127);
 }
 
 /* [E3] */
-static void msgpack_counts_decode_at_each_bound(void **state)
+TEST(msgpack_counts_decode_at_each_bound)
 {
 	static const struct {
 		const char *head;
@@ -193,7 +187,6 @@ static void msgpack_counts_decode_at_each_bound(void **state)
 		{ "\xdf\x00\x01\x00\x00", 5, KMES_MP_MAP, 65536 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		unsigned int values = cases[i].count;
 		size_t len = cases[i].head_len;
@@ -221,7 +214,7 @@ static void msgpack_counts_decode_at_each_bound(void **state)
 }
 
 /* Each proper prefix of a value that uses every form is no value. [E3] */
-static void msgpack_every_prefix_is_invalid(void **state)
+TEST(msgpack_every_prefix_is_invalid)
 {
 	static const char all[] =
 		"\xdc\x00\x13\x01\xe0\xc0\xc2\xc3\xcc\x80\xcd\x01\x00\xce\x00\x01\x00\x00"
@@ -229,16 +222,14 @@ static void msgpack_every_prefix_is_invalid(void **state)
 		"\x00\xd3\x80\x00\x00\x00\x00\x00\x00\x00\xca\x00\x00\x00\x00\xa1x\xc4\x01"
 		"y\xd4\x01z\x91\x00\x82\x01\x02\xa1k\xd9\x02vw";
 
-	(void)state;
 	assert_int_equal(CHECK(all, 2), KMES_MP_OK);
 	for (size_t len = 1; len < sizeof(all) - 1; len++)
 		assert_int_not_equal(check(all, len, 256), KMES_MP_OK);
 }
 
 /* [E3] */
-static void msgpack_what_is_no_value_is_refused_with_its_reason(void **state)
+TEST(msgpack_what_is_no_value_is_refused_with_its_reason)
 {
-	(void)state;
 	assert_int_equal(check("", 0, 32), KMES_MP_EMPTY);
 	assert_int_equal(CHECK("\xc1", 32), KMES_MP_RESERVED);
 	assert_int_equal(CHECK("\x91\xc1", 32), KMES_MP_RESERVED);
@@ -257,9 +248,8 @@ static void msgpack_what_is_no_value_is_refused_with_its_reason(void **state)
 }
 
 /* The doubled count of a map must not wrap: 0x80000001 pairs are 2 values in 32 bits. [E3] */
-static void msgpack_huge_counts_and_lengths_are_refused(void **state)
+TEST(msgpack_huge_counts_and_lengths_are_refused)
 {
-	(void)state;
 	assert_int_equal(CHECK("\xdf\x80\x00\x00\x01\x01\x02", 32), KMES_MP_COUNT);
 	assert_int_equal(CHECK("\xdf\x80\x00\x00\x00", 32), KMES_MP_COUNT);
 	assert_int_equal(CHECK("\xdf\xff\xff\xff\xff", 32), KMES_MP_COUNT);
@@ -270,9 +260,8 @@ static void msgpack_huge_counts_and_lengths_are_refused(void **state)
 }
 
 /* [E3] */
-static void msgpack_long_forms_of_small_values_are_accepted(void **state)
+TEST(msgpack_long_forms_of_small_values_are_accepted)
 {
-	(void)state;
 	assert_int_equal(CHECK("\xcf\x00\x00\x00\x00\x00\x00\x00\x00", 32), KMES_MP_OK);
 	assert_int_equal(
 		CHECK("\xdf\x00\x00\x00\x01\xdb\x00\x00\x00\x00\xdd\x00\x00\x00\x00", 32),
@@ -295,9 +284,8 @@ static enum kmes_mp_fault check_nest(unsigned int levels, int empty, __u32 max_d
 }
 
 /* [E3] */
-static void msgpack_depth_counts_containers_also_empty_ones(void **state)
+TEST(msgpack_depth_counts_containers_also_empty_ones)
 {
-	(void)state;
 	assert_int_equal(CHECK("\x07", 0), KMES_MP_OK);
 	assert_int_equal(CHECK("\x90", 0), KMES_MP_DEEP);
 	for (unsigned int depth = 1; depth <= 256; depth++) {
@@ -311,9 +299,8 @@ static void msgpack_depth_counts_containers_also_empty_ones(void **state)
 }
 
 /* [E3] */
-static void msgpack_map_keys_and_values_are_one_deeper_than_the_map(void **state)
+TEST(msgpack_map_keys_and_values_are_one_deeper_than_the_map)
 {
-	(void)state;
 	assert_int_equal(CHECK("\x81\x01\x90", 2), KMES_MP_OK);
 	assert_int_equal(CHECK("\x81\x01\x90", 1), KMES_MP_DEEP);
 	assert_int_equal(CHECK("\x81\x90\x01", 2), KMES_MP_OK);
@@ -331,7 +318,7 @@ struct utf8_case {
 };
 
 /* [E4] */
-static void utf8_code_points_decode_at_each_bound(void **state)
+TEST(utf8_code_points_decode_at_each_bound)
 {
 	static const struct utf8_case cases[] = {
 		{ "\x00", 1, 1, 0 },
@@ -346,7 +333,6 @@ static void utf8_code_points_decode_at_each_bound(void **state)
 		{ "\xf4\x8f\xbf\xbf", 4, 4, 0x10ffff },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		__u8 *copy = exact_copy(cases[i].bytes, cases[i].len);
 		__u32 cp = 0xdead;
@@ -362,7 +348,7 @@ static void utf8_code_points_decode_at_each_bound(void **state)
 }
 
 /* [E4] */
-static void utf8_ill_formed_bytes_are_refused(void **state)
+TEST(utf8_ill_formed_bytes_are_refused)
 {
 	static const struct utf8_case cases[] = {
 		{ "\x80", 1, -1, 0 },		      /* stray second byte */
@@ -384,7 +370,6 @@ static void utf8_ill_formed_bytes_are_refused(void **state)
 		{ "\xff", 1, -1, 0 },		      /* never */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		__u8 *copy = exact_copy(cases[i].bytes, cases[i].len);
 		__u32 cp;
@@ -397,9 +382,8 @@ static void utf8_ill_formed_bytes_are_refused(void **state)
 }
 
 /* One bad or wide character at each place of texts around the eight-byte steps. [E4] */
-static void utf8_is_checked_at_every_place_of_a_text(void **state)
+TEST(utf8_is_checked_at_every_place_of_a_text)
 {
-	(void)state;
 	assert_true(kmes_utf8_valid("", 0));
 	for (size_t len = 1; len <= 40; len++) {
 		for (size_t at = 0; at < len; at++) {
@@ -424,9 +408,8 @@ static void utf8_is_checked_at_every_place_of_a_text(void **state)
 }
 
 /* Every code point, encoded here, is decoded to itself; surrogates are refused. [E4] */
-static void utf8_every_code_point_decodes_to_itself(void **state)
+TEST(utf8_every_code_point_decodes_to_itself)
 {
-	(void)state;
 	for (__u32 cp = 0x80; cp < 0x110000; cp++) {
 		__u8 s[4];
 		__u32 got = 0;
@@ -443,27 +426,4 @@ static void utf8_every_code_point_decodes_to_itself(void **state)
 		assert_int_equal(kmes_utf8_decode(s, n, &got), n);
 		assert_int_equal(got, cp);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(msgpack_integers_decode_at_each_bound),
-		cmocka_unit_test(msgpack_simple_values_decode),
-		cmocka_unit_test(msgpack_lengths_decode_at_each_bound),
-		cmocka_unit_test(msgpack_ext_type_is_signed),
-		cmocka_unit_test(msgpack_counts_decode_at_each_bound),
-		cmocka_unit_test(msgpack_every_prefix_is_invalid),
-		cmocka_unit_test(msgpack_what_is_no_value_is_refused_with_its_reason),
-		cmocka_unit_test(msgpack_huge_counts_and_lengths_are_refused),
-		cmocka_unit_test(msgpack_long_forms_of_small_values_are_accepted),
-		cmocka_unit_test(msgpack_depth_counts_containers_also_empty_ones),
-		cmocka_unit_test(msgpack_map_keys_and_values_are_one_deeper_than_the_map),
-		cmocka_unit_test(utf8_code_points_decode_at_each_bound),
-		cmocka_unit_test(utf8_ill_formed_bytes_are_refused),
-		cmocka_unit_test(utf8_is_checked_at_every_place_of_a_text),
-		cmocka_unit_test(utf8_every_code_point_decodes_to_itself),
-	};
-
-	return cmocka_run_group_tests_name("msgpack", tests, NULL, NULL);
 }

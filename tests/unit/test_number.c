@@ -7,8 +7,6 @@
 #include "filter/number.h"
 #include "unit.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static struct kmes_number parsed(const char *text)
 {
 	struct kmes_number number;
@@ -23,9 +21,8 @@ static struct kmes_number real(double d)
 	return (struct kmes_number){ .kind = KMES_NUMBER_REAL, .d = d };
 }
 
-static void number_kinds_are_told_by_the_form(void **state)
+TEST(number_kinds_are_told_by_the_form)
 {
-	(void)state;
 	assert_int_equal(parsed("0").kind, KMES_NUMBER_UNSIGNED);
 	assert_int_equal(parsed("-0").kind, KMES_NUMBER_UNSIGNED);
 	assert_int_equal(parsed("010").u, 10);
@@ -41,7 +38,7 @@ static void number_kinds_are_told_by_the_form(void **state)
 	assert_true(parsed("-9223372036854775809").d == -9223372036854775808.0);
 }
 
-static void number_other_texts_are_refused(void **state)
+TEST(number_other_texts_are_refused)
 {
 	static const char *const texts[] = {
 		"",    "-",   "+1",  " 1",    "1 ",   "0x10",	  "1.",
@@ -51,7 +48,6 @@ static void number_other_texts_are_refused(void **state)
 	struct kmes_number number;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(texts); i++)
 		if (kmesp_number_parse(&number, texts[i]) != -EINVAL)
 			fail_msg("'%s' is accepted", texts[i]);
@@ -59,9 +55,8 @@ static void number_other_texts_are_refused(void **state)
 	assert_int_equal(kmesp_number_parse(&number, "-1e400"), -ERANGE);
 }
 
-static void number_locale_changes_nothing(void **state)
+TEST(number_locale_changes_nothing)
 {
-	(void)state;
 	/* Where this locale is not installed the test holds in the C locale. */
 	setlocale(LC_ALL, "de_DE.UTF-8");
 	assert_true(parsed("2.5").d == 2.5);
@@ -69,7 +64,7 @@ static void number_locale_changes_nothing(void **state)
 }
 
 /* Each is below all that follow it; the doubles next to 2^53, 2^63, 2^64 are exact. */
-static void number_order_is_exact_across_kinds(void **state)
+TEST(number_order_is_exact_across_kinds)
 {
 	const struct kmes_number ladder[] = {
 		real(-1e300),
@@ -99,7 +94,6 @@ static void number_order_is_exact_across_kinds(void **state)
 	};
 	size_t i, j;
 
-	(void)state;
 	for (i = 0; i < COUNT(ladder); i++)
 		for (j = 0; j < COUNT(ladder); j++)
 			if (kmesp_number_compare(&ladder[i], &ladder[j]) !=
@@ -107,12 +101,11 @@ static void number_order_is_exact_across_kinds(void **state)
 				fail_msg("rungs %zu and %zu", i, j);
 }
 
-static void number_equal_values_are_equal_in_any_kind(void **state)
+TEST(number_equal_values_are_equal_in_any_kind)
 {
 	struct kmes_number u = parsed("9223372036854775808"),
 			   r = parsed("9223372036854775808.0");
 
-	(void)state;
 	assert_int_equal(kmesp_number_compare(&u, &r), 0);
 	assert_int_equal(kmesp_number_compare(&r, &u), 0);
 	u = parsed("-9223372036854775808");
@@ -123,7 +116,7 @@ static void number_equal_values_are_equal_in_any_kind(void **state)
 	assert_int_equal(kmesp_number_compare(&u, &r), 0);
 }
 
-static void number_nan_is_in_no_order(void **state)
+TEST(number_nan_is_in_no_order)
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT64,
 				     .value.u = 0x7ff8000000000000 };
@@ -131,7 +124,6 @@ static void number_nan_is_in_no_order(void **state)
 	struct kmes_number nan;
 	size_t i;
 
-	(void)state;
 	assert_true(kmesp_number_from_token(&nan, &tok));
 	for (i = 0; i < COUNT(others); i++) {
 		assert_int_equal(kmesp_number_compare(&nan, &others[i]),
@@ -142,12 +134,11 @@ static void number_nan_is_in_no_order(void **state)
 	assert_int_equal(kmesp_number_compare(&nan, &nan), KMES_NUMBER_UNORDERED);
 }
 
-static void number_comes_out_of_tokens(void **state)
+TEST(number_comes_out_of_tokens)
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT32, .value.u = 0xbfc00000 };
 	struct kmes_number number;
 
-	(void)state;
 	assert_true(kmesp_number_from_token(&number, &tok));
 	assert_true(number.d == -1.5);
 	tok = (struct kmes_mp_token){ .type = KMES_MP_INT, .value.i = -7 };
@@ -159,19 +150,4 @@ static void number_comes_out_of_tokens(void **state)
 	assert_false(kmesp_number_from_token(&number, &tok));
 	tok = (struct kmes_mp_token){ .type = KMES_MP_BOOL, .value.u = 1 };
 	assert_false(kmesp_number_from_token(&number, &tok));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(number_kinds_are_told_by_the_form),
-		cmocka_unit_test(number_other_texts_are_refused),
-		cmocka_unit_test(number_locale_changes_nothing),
-		cmocka_unit_test(number_order_is_exact_across_kinds),
-		cmocka_unit_test(number_equal_values_are_equal_in_any_kind),
-		cmocka_unit_test(number_nan_is_in_no_order),
-		cmocka_unit_test(number_comes_out_of_tokens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,16 +28,15 @@ static void name_pages(void)
 }
 
 /* An empty ring, and from here on everything is written down. */
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	order_reset();
 	memset(&page, 0, sizeof(page));
 	memset(&flags, 0, sizeof(flags));
 	kmes_ring_init(&writer, &page, &flags, data, marks, CAPACITY, 0, 1);
 	name_pages();
-	return 0;
 }
+EACH_TEST(setup, NULL);
 
 static void write_event(uint32_t payload_len)
 {
@@ -52,18 +51,16 @@ static void write_event(uint32_t payload_len)
 }
 
 /* [O2] and E [O4]: bytes, position, fence, flag. */
-static void order_writer_publishes_then_fences_then_asks(void **state)
+TEST(order_writer_publishes_then_fences_then_asks)
 {
-	(void)state;
 	write_event(10);
 	assert_string_equal(order_log, "store data; release write_pos; fence-full; "
 				       "load need_wake; ");
 }
 
 /* [O3]: the futex word moves behind the publication. */
-static void order_writer_moves_the_futex_word_last(void **state)
+TEST(order_writer_moves_the_futex_word_last)
 {
-	(void)state;
 	flags.need_wake = 1;
 	write_event(10);
 	assert_string_equal(order_log, "store data; release write_pos; fence-full; "
@@ -72,9 +69,8 @@ static void order_writer_moves_the_futex_word_last(void **state)
 }
 
 /* A and J [O1]: the tail, a fence, and only then the bytes that overwrite. */
-static void order_writer_moves_the_tail_before_it_overwrites(void **state)
+TEST(order_writer_moves_the_tail_before_it_overwrites)
 {
-	(void)state;
 	write_event(CAPACITY / 2 - 78);
 	write_event(CAPACITY / 2 - 78);
 	order_log[0] = '\0';
@@ -85,14 +81,13 @@ static void order_writer_moves_the_tail_before_it_overwrites(void **state)
 }
 
 /* [E8 E9]: a batch that overwrites everything does each of it once. */
-static void order_batch_publishes_once(void **state)
+TEST(order_batch_publishes_once)
 {
 	static const uint8_t payload[CAPACITY / 4];
 	struct kmes_record r[6];
 	struct kmes_stamp stamp = { .timestamp = 1 };
 	bool wake;
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		r[i] = (struct kmes_record){ "t", payload, sizeof(payload), 1 };
 	assert_int_equal(kmes_ring_write_batch(&writer, r, 6, &stamp, &wake), 0);
@@ -101,11 +96,10 @@ static void order_batch_publishes_once(void **state)
 }
 
 /* G and I [O9]: generation, fence, flag. */
-static void order_replacer_tells_generation_then_fences_then_asks(void **state)
+TEST(order_replacer_tells_generation_then_fences_then_asks)
 {
 	struct kmes_ring_writer next = { .generation = 2 };
 
-	(void)state;
 	flags.need_wake = 1;
 	assert_true(kmes_ring_retire(&writer, &next));
 	assert_string_equal(order_log, "release generation; fence-full; load need_wake; "
@@ -113,9 +107,8 @@ static void order_replacer_tells_generation_then_fences_then_asks(void **state)
 }
 
 /* The same again for a consumer that came too late to see the first: nobody else writes. */
-static void order_healer_steps_generation_then_fences_then_asks(void **state)
+TEST(order_healer_steps_generation_then_fences_then_asks)
 {
-	(void)state;
 	flags.need_wake = 1;
 	assert_true(kmes_ring_retire_again(&writer));
 	assert_int_equal(page.generation, 2);
@@ -125,12 +118,11 @@ static void order_healer_steps_generation_then_fences_then_asks(void **state)
 }
 
 /* D, K and B [O6 O7 D3 D5]: positions, bytes, fence, the tail again. */
-static void order_reader_looks_at_the_tail_behind_the_copy(void **state)
+TEST(order_reader_looks_at_the_tail_behind_the_copy)
 {
 	struct kmes_ring_view view = { &page, data, CAPACITY };
 	struct kmes_ring_span span;
 
-	(void)state;
 	write_event(10);
 	order_log[0] = '\0';
 	assert_int_equal(
@@ -153,11 +145,10 @@ static void mapped_ring(struct kmes_ring *ring)
 }
 
 /* H [O10 R0]: the write_pos that decides is loaded behind generation. */
-static void order_reader_loads_generation_before_the_last_position(void **state)
+TEST(order_reader_loads_generation_before_the_last_position)
 {
 	struct kmes_ring ring;
 
-	(void)state;
 	mapped_ring(&ring);
 	assert_int_equal(mapped_fill(&ring), 0);
 	assert_string_equal(order_log, "acquire generation; acquire write_pos; "
@@ -165,11 +156,10 @@ static void order_reader_loads_generation_before_the_last_position(void **state)
 }
 
 /* An event that cannot be one: judged again behind a fence [D6 O7]. */
-static void order_reader_recovers_behind_a_fence(void **state)
+TEST(order_reader_recovers_behind_a_fence)
 {
 	struct kmes_ring ring;
 
-	(void)state;
 	mapped_ring(&ring);
 	mapped_recover(&ring);
 	assert_string_equal(order_log, "fence-acquire; acquire tail_pos; "
@@ -177,14 +167,13 @@ static void order_reader_recovers_behind_a_fence(void **state)
 }
 
 /* F and M [N1 N2 N3 O4]: all flags, one fence, the words, then positions, generations. */
-static void order_sleeper_arms_fences_samples_and_looks(void **state)
+TEST(order_sleeper_arms_fences_samples_and_looks)
 {
 	static struct kmes_producer_page page_b;
 	static struct kmes_consumer_page flags_b;
 	struct kmes_ring rings[2];
 	struct kmes_wait *w = NULL;
 
-	(void)state;
 	mapped_ring(&rings[0]);
 	mapped_ring(&rings[1]);
 	rings[1].map.view.producer = &page_b;
@@ -205,12 +194,11 @@ static void order_sleeper_arms_fences_samples_and_looks(void **state)
 }
 
 /* [O5 N2 N6]: news clear the flag, by a plain store. */
-static void order_sleeper_clears_its_flag_relaxed(void **state)
+TEST(order_sleeper_clears_its_flag_relaxed)
 {
 	struct kmes_ring ring;
 	struct kmes_wait *w = NULL;
 
-	(void)state;
 	mapped_ring(&ring);
 	write_event(10);
 	order_log[0] = '\0';
@@ -224,14 +212,13 @@ static void order_sleeper_clears_its_flag_relaxed(void **state)
 }
 
 /* [N4 N9]: one look before the sleep and one behind it, none in between. */
-static void order_sleeper_does_not_spin(void **state)
+TEST(order_sleeper_does_not_spin)
 {
 	static const struct kmes_source_ops nothing_special;
 	struct kmes_source src = { .ops = &nothing_special, .fd = -1 };
 	struct kmes_ring ring;
 	struct kmes_reader rd = { .src = &src, .rings = &ring, .ring_count = 1 };
 
-	(void)state;
 	mapped_ring(&ring);
 	assert_int_equal(kmesp_wait_new(&rd.wait, 1), 0);
 	assert_int_equal(kmes_reader_wait(&rd, 5, -1), 0);
@@ -240,31 +227,4 @@ static void order_sleeper_does_not_spin(void **state)
 				       "acquire futex_counter; acquire write_pos; "
 				       "acquire generation; "
 				       "acquire write_pos; acquire generation; ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(order_writer_publishes_then_fences_then_asks,
-				       setup),
-		cmocka_unit_test_setup(order_writer_moves_the_futex_word_last, setup),
-		cmocka_unit_test_setup(order_writer_moves_the_tail_before_it_overwrites,
-				       setup),
-		cmocka_unit_test_setup(order_batch_publishes_once, setup),
-		cmocka_unit_test_setup(
-			order_replacer_tells_generation_then_fences_then_asks, setup),
-		cmocka_unit_test_setup(
-			order_healer_steps_generation_then_fences_then_asks, setup),
-		cmocka_unit_test_setup(order_reader_looks_at_the_tail_behind_the_copy,
-				       setup),
-		cmocka_unit_test_setup(
-			order_reader_loads_generation_before_the_last_position, setup),
-		cmocka_unit_test_setup(order_reader_recovers_behind_a_fence, setup),
-		cmocka_unit_test_setup(order_sleeper_arms_fences_samples_and_looks,
-				       setup),
-		cmocka_unit_test_setup(order_sleeper_clears_its_flag_relaxed, setup),
-		cmocka_unit_test_setup(order_sleeper_does_not_spin, setup),
-	};
-
-	return cmocka_run_group_tests_name("order", tests, NULL, NULL);
 }

@@ -59,12 +59,11 @@ static void *publish_and_look(void *arg)
 }
 
 /* One of both sees the other: never do both miss. [O4] [N1] */
-static void order_threads_full_fence_lets_one_of_two_see_the_other(void **state)
+TEST(order_threads_full_fence_lets_one_of_two_see_the_other)
 {
 	uint32_t both_missed = 0;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, publish_and_look, NULL), 0);
 	for (uint32_t round = 1; round <= 2 * ROUNDS; round += 2) {
 		memset(tries, 0, sizeof(tries));
@@ -102,11 +101,10 @@ static void *send_messages(void *arg)
 }
 
 /* What was stored before a release is there after the acquire. [O2] [O6] */
-static void order_threads_release_and_acquire_hand_over_what_is_behind(void **state)
+TEST(order_threads_release_and_acquire_hand_over_what_is_behind)
 {
 	pthread_t thread;
 
-	(void)state;
 	memset(&shared, 0, sizeof(shared));
 	assert_int_equal(pthread_create(&thread, NULL, send_messages, NULL), 0);
 	for (uint32_t i = 1; i <= 2000; i++) {
@@ -123,11 +121,10 @@ static void order_threads_release_and_acquire_hand_over_what_is_behind(void **st
 }
 
 /* [O1] */
-static void order_threads_copy_moves_each_byte_and_no_other(void **state)
+TEST(order_threads_copy_moves_each_byte_and_no_other)
 {
 	uint8_t from[80], to[80];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i + 1);
 	for (size_t src = 0; src < 9; src++) {
@@ -144,13 +141,12 @@ static void order_threads_copy_moves_each_byte_and_no_other(void **state)
 }
 
 /* [O3] [O5] */
-static void order_threads_accesses_work_on_every_width_of_the_page(void **state)
+TEST(order_threads_accesses_work_on_every_width_of_the_page)
 {
 	uint8_t byte = 0;
 	uint32_t word = 0;
 	uint64_t wide = 0;
 
-	(void)state;
 	kmes_store_relaxed(&byte, 0xfe);
 	kmes_store_release(&word, 0xfedcba98);
 	kmes_store_release(&wide, 0xfedcba9876543210);
@@ -160,17 +156,4 @@ static void order_threads_accesses_work_on_every_width_of_the_page(void **state)
 	assert_int_equal(kmes_load_acquire(&word), 0xfedcba98);
 	assert_int_equal(kmes_load_acquire(&wide), 0xfedcba9876543210);
 	assert_int_equal(kmes_load_relaxed(&wide), 0xfedcba9876543210);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_threads_full_fence_lets_one_of_two_see_the_other),
-		cmocka_unit_test(
-			order_threads_release_and_acquire_hand_over_what_is_behind),
-		cmocka_unit_test(order_threads_copy_moves_each_byte_and_no_other),
-		cmocka_unit_test(order_threads_accesses_work_on_every_width_of_the_page),
-	};
-
-	return cmocka_run_group_tests_name("order_threads", tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static __u8 buf[KMES_SELF_SIZE];
 		ASSERT_PACKED(packed, literal);                                          \
 	} while (0)
 
-static void pack_unsigned_numbers_take_the_shortest_form(void **state)
+TEST(pack_unsigned_numbers_take_the_shortest_form)
 {
-	(void)state;
 	ASSERT_UINT(0, "\x00");
 	ASSERT_UINT(127, "\x7f");
 	ASSERT_UINT(128, "\xcc\x80");
@@ -44,9 +43,8 @@ static void pack_unsigned_numbers_take_the_shortest_form(void **state)
 	ASSERT_UINT(UINT64_MAX, "\xcf\xff\xff\xff\xff\xff\xff\xff\xff");
 }
 
-static void pack_signed_numbers_take_the_shortest_form(void **state)
+TEST(pack_signed_numbers_take_the_shortest_form)
 {
-	(void)state;
 	ASSERT_INT(5, "\x05");
 	ASSERT_INT(-1, "\xff");
 	ASSERT_INT(-32, "\xe0");
@@ -97,13 +95,12 @@ static void assert_put(const struct kmes_pack *p, const __u8 *put, const __u8 *e
 	assert_memory_equal(put, p->buf, p->len);
 }
 
-static void pack_numbers_of_each_size_are_read_back(void **state)
+TEST(pack_numbers_of_each_size_are_read_back)
 {
 	__u8 put[KMES_PUT_SIZE];
 	unsigned int bit;
 	int beside;
 
-	(void)state;
 	for (bit = 0; bit < 64; bit++)
 		for (beside = -1; beside <= 1; beside++) {
 			__u64 v = (1ull << bit) + (__u64)beside;
@@ -122,7 +119,7 @@ static void pack_numbers_of_each_size_are_read_back(void **state)
 		}
 }
 
-static void pack_strings_and_containers_are_read_back(void **state)
+TEST(pack_strings_and_containers_are_read_back)
 {
 	static const __u32 lengths[] = { 0, 31, 32, 255, 256, 65535, 65536 };
 	static __u8 large[400000], text[65536];
@@ -131,8 +128,7 @@ static void pack_strings_and_containers_are_read_back(void **state)
 	const __u8 *pos;
 	unsigned int i;
 
-	(void)state;
-	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (i = 0; i < COUNT(lengths); i++) {
 		p = kmes_pack_begin(large, sizeof(large));
 		kmes_pack_str(&p, (char *)text, lengths[i]);
 		kmes_pack_bin(&p, text, lengths[i]);
@@ -168,12 +164,11 @@ static void pack_strings_and_containers_are_read_back(void **state)
 	ASSERT_PACKED(p, "\x93\xc0\xc3\xc2");
 }
 
-static void pack_never_writes_past_the_end(void **state)
+TEST(pack_never_writes_past_the_end)
 {
 	__u8 small[4] = { 9, 9, 9, 9 };
 	struct kmes_pack p = kmes_pack_begin(small, 3);
 
-	(void)state;
 	kmes_pack_text(&p, "ab");
 	assert_true(kmes_pack_is_whole(&p));
 	kmes_pack_nil(&p);
@@ -189,12 +184,11 @@ static void pack_never_writes_past_the_end(void **state)
 }
 
 /* Who decodes in place has bytes there that are still to be read. */
-static void pack_leaves_alone_what_is_behind(void **state)
+TEST(pack_leaves_alone_what_is_behind)
 {
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 	unsigned int i;
 
-	(void)state;
 	memset(buf, 9, sizeof(buf));
 	kmes_pack_uint(&p, 1);
 	kmes_pack_int(&p, -200);
@@ -215,12 +209,11 @@ static void assert_is_one_value(const struct kmes_pack *p)
 }
 
 /* [F4] */
-static void pack_self_events_nest_by_dotted_path(void **state)
+TEST(pack_self_events_nest_by_dotted_path)
 {
 	static const struct kmes_self_value v = { "N", 1, 2, 3 };
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 
-	(void)state;
 	kmes_self_applied(&p, "N", 7, 65536);
 	ASSERT_PACKED(p, "\x82\xa6"
 			 "config\x82\xa4name\xa1N\xa5value\x07\xa6"
@@ -248,34 +241,17 @@ static void pack_self_events_nest_by_dotted_path(void **state)
 }
 
 /* [F4] */
-static void pack_self_events_fit_whatever_was_received(void **state)
+TEST(pack_self_events_fit_whatever_was_received)
 {
 	static const struct kmes_self_value v = { KMES_SELF_RATE, UINT64_MAX, UINT64_MAX,
 						  UINT64_MAX };
 	char text[4096];
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	kmes_self_wrong_type(&p, &v, text, sizeof(text));
 	assert_is_one_value(&p);
 	p = kmes_pack_begin(buf, sizeof(buf));
 	kmes_self_out_of_range(&p, &v, UINT64_MAX);
 	assert_is_one_value(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pack_unsigned_numbers_take_the_shortest_form),
-		cmocka_unit_test(pack_signed_numbers_take_the_shortest_form),
-		cmocka_unit_test(pack_numbers_of_each_size_are_read_back),
-		cmocka_unit_test(pack_strings_and_containers_are_read_back),
-		cmocka_unit_test(pack_never_writes_past_the_end),
-		cmocka_unit_test(pack_leaves_alone_what_is_behind),
-		cmocka_unit_test(pack_self_events_nest_by_dotted_path),
-		cmocka_unit_test(pack_self_events_fit_whatever_was_received),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

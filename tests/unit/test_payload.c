@@ -43,9 +43,8 @@ static const char *walk(const char *payload, size_t len)
 
 #define WALK(literal) walk(literal, sizeof(literal) - 1)
 
-static void payload_walk_tells_places_and_ends(void **state)
+TEST(payload_walk_tells_places_and_ends)
 {
-	(void)state;
 	assert_string_equal(WALK("\x07"), "T.");
 	assert_string_equal(WALK("\x80"), "T.");
 	assert_string_equal(WALK("\x92\x01\x02"), "T(I,I).");
@@ -56,11 +55,10 @@ static void payload_walk_tells_places_and_ends(void **state)
 	assert_string_equal(WALK("\x93\x91\x91\x01\x90\x02"), "T(I(I(I)),I,I).");
 }
 
-static void payload_walk_reaches_256_levels(void **state)
+TEST(payload_walk_reaches_256_levels)
 {
 	char bytes[257], expected[1200], *p = expected;
 
-	(void)state;
 	memset(bytes, 0x91, 256);
 	bytes[256] = 1;
 	*p++ = 'T';
@@ -100,9 +98,8 @@ static const char *hints(const char *payload, size_t len)
 
 #define HINTS(literal) hints(literal, sizeof(literal) - 1)
 
-static void payload_hints_reach_their_values_only(void **state)
+TEST(payload_hints_reach_their_values_only)
 {
-	(void)state;
 	assert_string_equal(HINTS("\x82\xa3sid\x01\xa1x\x02"), "--s--");
 	assert_string_equal(HINTS("\x81\xa4sids\x93\x01\x02\x03"), "--Ssss");
 	assert_string_equal(HINTS("\x81\xa4sids\x92\x91\x01\x02"), "--Ss-s");
@@ -115,7 +112,7 @@ static void payload_hints_reach_their_values_only(void **state)
 	assert_string_equal(HINTS("\x81\xc4\x03sid\x01"), "---");
 }
 
-static void payload_hints_come_from_the_ends_of_keys(void **state)
+TEST(payload_hints_come_from_the_ends_of_keys)
 {
 	static const struct {
 		const char *key;
@@ -144,8 +141,7 @@ static void payload_hints_come_from_the_ends_of_keys(void **state)
 		{ "GUID", KMES_HINT_NONE },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const char *key = cases[i].key;
 
 		if (kmesp_hint_of_key((const uint8_t *)key, strlen(key)) != cases[i].hint)
@@ -153,16 +149,15 @@ static void payload_hints_come_from_the_ends_of_keys(void **state)
 	}
 }
 
-static void payload_check_tells_what_is_wrong(void **state)
+TEST(payload_check_tells_what_is_wrong)
 {
-	(void)state;
 	assert_int_equal(kmesp_payload_check((const uint8_t *)"", 0), KMES_MP_EMPTY);
 	assert_int_equal(kmesp_payload_check((const uint8_t *)"\xc1", 1),
 			 KMES_MP_RESERVED);
 	assert_int_equal(kmesp_payload_check((const uint8_t *)"\x90", 1), KMES_MP_OK);
 }
 
-static void columns_are_those_of_a_terminal(void **state)
+TEST(columns_are_those_of_a_terminal)
 {
 	static const struct {
 		uint32_t cp;
@@ -177,23 +172,8 @@ static void columns_are_those_of_a_terminal(void **state)
 		{ 0x3fffd, 2 }, { 0xe0100, 0 }, { 0x10ffff, 1 },
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT(cases); i++)
 		if (kmesp_code_point_columns(cases[i].cp) != cases[i].columns)
 			fail_msg("U+%04X is not %u columns wide", cases[i].cp,
 				 cases[i].columns);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(payload_walk_tells_places_and_ends),
-		cmocka_unit_test(payload_walk_reaches_256_levels),
-		cmocka_unit_test(payload_hints_reach_their_values_only),
-		cmocka_unit_test(payload_hints_come_from_the_ends_of_keys),
-		cmocka_unit_test(payload_check_tells_what_is_wrong),
-		cmocka_unit_test(columns_are_those_of_a_terminal),
-	};
-
-	return cmocka_run_group_tests_name("payload", tests, NULL, NULL);
 }

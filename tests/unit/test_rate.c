@@ -27,22 +27,20 @@ static unsigned int drain(struct kmes_rate_bucket *b, __u32 rate, __u64 now_ns)
 }
 
 /* [E11] */
-static void rate_fresh_bucket_is_full(void **state)
+TEST(rate_fresh_bucket_is_full)
 {
 	struct kmes_rate_bucket b = fresh(100);
 
-	(void)state;
 	assert_int_equal(drain(&b, 100, START), 100);
 	b = fresh(KMES_RATE_MAX);
 	assert_int_equal(drain(&b, KMES_RATE_MAX, START), 1000000);
 }
 
 /* [E11] */
-static void rate_refill_follows_the_clock(void **state)
+TEST(rate_refill_follows_the_clock)
 {
 	struct kmes_rate_bucket b = fresh(1000);
 
-	(void)state;
 	assert_int_equal(drain(&b, 1000, START), 1000);
 	assert_int_equal(drain(&b, 1000, START + MS - 1), 0);
 	assert_int_equal(drain(&b, 1000, START + MS), 1);
@@ -51,13 +49,12 @@ static void rate_refill_follows_the_clock(void **state)
 }
 
 /* Many small steps let in as much as one large one: nothing is rounded away. [E11] */
-static void rate_refill_in_small_steps_loses_nothing(void **state)
+TEST(rate_refill_in_small_steps_loses_nothing)
 {
 	struct kmes_rate_bucket b = fresh(333);
 	unsigned int got = 0;
 	__u64 t;
 
-	(void)state;
 	drain(&b, 333, START);
 	for (t = 1; t <= 1000003; t++)
 		got += kmes_rate_reserve(&b, 333, 1, START + t * 2999);
@@ -66,11 +63,10 @@ static void rate_refill_in_small_steps_loses_nothing(void **state)
 }
 
 /* [E11] */
-static void rate_reserve_takes_all_or_nothing(void **state)
+TEST(rate_reserve_takes_all_or_nothing)
 {
 	struct kmes_rate_bucket b = fresh(100);
 
-	(void)state;
 	assert_false(kmes_rate_reserve(&b, 100, 101, START));
 	assert_true(kmes_rate_reserve(&b, 100, 60, START));
 	assert_false(kmes_rate_reserve(&b, 100, 41, START));
@@ -81,11 +77,10 @@ static void rate_reserve_takes_all_or_nothing(void **state)
 }
 
 /* [E11] */
-static void rate_refund_is_clamped_to_the_burst(void **state)
+TEST(rate_refund_is_clamped_to_the_burst)
 {
 	struct kmes_rate_bucket b = fresh(100);
 
-	(void)state;
 	assert_true(kmes_rate_reserve(&b, 100, 30, START));
 	kmes_rate_refund(&b, 100, 20);
 	assert_int_equal(drain(&b, 100, START), 90);
@@ -95,11 +90,10 @@ static void rate_refund_is_clamped_to_the_burst(void **state)
 }
 
 /* [E11] */
-static void rate_decrease_clamps_a_live_bucket_at_once(void **state)
+TEST(rate_decrease_clamps_a_live_bucket_at_once)
 {
 	struct kmes_rate_bucket b = fresh(10000);
 
-	(void)state;
 	kmes_rate_change(&b, 10000, 100, START);
 	assert_int_equal(drain(&b, 100, START), 100);
 	assert_int_equal(drain(&b, 100, START + 100 * MS), 10);
@@ -111,11 +105,10 @@ static void rate_decrease_clamps_a_live_bucket_at_once(void **state)
 }
 
 /* What was earned before a rise was earned at the old rate. [E11] */
-static void rate_increase_does_not_work_backwards(void **state)
+TEST(rate_increase_does_not_work_backwards)
 {
 	struct kmes_rate_bucket b = fresh(100);
 
-	(void)state;
 	drain(&b, 100, START);
 	kmes_rate_change(&b, 100, 1000000, START + 900 * MS);
 	assert_int_equal(drain(&b, 1000000, START + 900 * MS), 90);
@@ -123,11 +116,10 @@ static void rate_increase_does_not_work_backwards(void **state)
 }
 
 /* Another CPU was here with a later clock: no time passes twice. [E11] */
-static void rate_earlier_clock_changes_nothing(void **state)
+TEST(rate_earlier_clock_changes_nothing)
 {
 	struct kmes_rate_bucket b = fresh(1000);
 
-	(void)state;
 	drain(&b, 1000, START + 10 * MS);
 	assert_int_equal(drain(&b, 1000, START), 0);
 	assert_int_equal(drain(&b, 1000, START + 10 * MS), 0);
@@ -136,11 +128,10 @@ static void rate_earlier_clock_changes_nothing(void **state)
 }
 
 /* [E11] */
-static void rate_idle_second_equals_a_fresh_bucket(void **state)
+TEST(rate_idle_second_equals_a_fresh_bucket)
 {
 	struct kmes_rate_bucket b = fresh(KMES_RATE_MAX);
 
-	(void)state;
 	drain(&b, KMES_RATE_MAX, START);
 	assert_false(kmes_rate_is_idle(&b, START + 1000 * MS - 1));
 	assert_true(kmes_rate_is_idle(&b, START + 1000 * MS));
@@ -149,21 +140,4 @@ static void rate_idle_second_equals_a_fresh_bucket(void **state)
 	/* and a very old one neither wraps nor exceeds the burst */
 	kmes_rate_fill(&b, KMES_RATE_MAX, UINT64_MAX);
 	assert_true(b.units == 1000000ull * 1000000000ull);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rate_fresh_bucket_is_full),
-		cmocka_unit_test(rate_refill_follows_the_clock),
-		cmocka_unit_test(rate_refill_in_small_steps_loses_nothing),
-		cmocka_unit_test(rate_reserve_takes_all_or_nothing),
-		cmocka_unit_test(rate_refund_is_clamped_to_the_burst),
-		cmocka_unit_test(rate_decrease_clamps_a_live_bucket_at_once),
-		cmocka_unit_test(rate_increase_does_not_work_backwards),
-		cmocka_unit_test(rate_earlier_clock_changes_nothing),
-		cmocka_unit_test(rate_idle_second_equals_a_fresh_bucket),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

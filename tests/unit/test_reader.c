@@ -7,10 +7,11 @@
 #include "reader_fixture.h"
 #include "unit.h"
 
+EACH_TEST(NULL, end);
+
 /* [D0] [D7] [A8] [A3] */
-static void reader_hands_out_every_event_once_from_the_oldest(void **state)
+TEST(reader_hands_out_every_event_once_from_the_oldest)
 {
-	(void)state;
 	begin(3, K64);
 	for (int i = 1; i <= 3; i++)
 		emit(1, i);
@@ -25,11 +26,10 @@ static void reader_hands_out_every_event_once_from_the_oldest(void **state)
 }
 
 /* [A7] [A4] [A5] */
-static void reader_goes_on_past_holes_and_wants_at_least_one_ring(void **state)
+TEST(reader_goes_on_past_holes_and_wants_at_least_one_ring)
 {
 	struct kmes_error err;
 
-	(void)state;
 	begin(6, K64);
 	testring_free(ts->rings[2]);
 	testring_free(ts->rings[4]);
@@ -43,12 +43,12 @@ static void reader_goes_on_past_holes_and_wants_at_least_one_ring(void **state)
 	assert_true(kmes_reader_has_cpu(rd, 3));
 	assert_false(kmes_reader_has_cpu(rd, 2));
 	assert_false(kmes_reader_has_cpu(rd, 6));
-	end(NULL);
+	end();
 
 	begin(4, 0);
 	assert_null(testsource_read(ts, KMES_ORDER_TIME, false, false, &err));
 	assert_non_null(strstr(err.text, "no ring"));
-	end(NULL);
+	end();
 
 	begin(0, 0);
 	assert_null(testsource_read(ts, KMES_ORDER_TIME, false, false, &err));
@@ -56,13 +56,12 @@ static void reader_goes_on_past_holes_and_wants_at_least_one_ring(void **state)
 }
 
 /* [A8] */
-static void reader_attaches_to_the_wanted_cpus_only(void **state)
+TEST(reader_attaches_to_the_wanted_cpus_only)
 {
 	struct kmes_cpus *cpus = calloc(1, sizeof(*cpus));
 	struct kmes_reader_options options = { .cpus = cpus };
 	struct kmes_error err;
 
-	(void)state;
 	begin(4, K64);
 	for (int cpu = 0; cpu < 4; cpu++)
 		emit(cpu, 1 + cpu);
@@ -75,9 +74,8 @@ static void reader_attaches_to_the_wanted_cpus_only(void **state)
 }
 
 /* [L1] [L2] [L3] */
-static void reader_loss_is_the_gap_and_told_once_before_the_event(void **state)
+TEST(reader_loss_is_the_gap_and_told_once_before_the_event)
 {
-	(void)state;
 	begin(2, K64);
 	emit(0, 1);
 	emit(0, 2);
@@ -94,9 +92,8 @@ static void reader_loss_is_the_gap_and_told_once_before_the_event(void **state)
 }
 
 /* [L2] */
-static void reader_loss_counts_past_2_to_the_32(void **state)
+TEST(reader_loss_counts_past_2_to_the_32)
 {
-	(void)state;
 	begin(1, K64);
 	emit(0, 1);
 	emit_seq(0, 5000000001, 2);
@@ -107,11 +104,10 @@ static void reader_loss_counts_past_2_to_the_32(void **state)
 }
 
 /* What was lost is told with the stamp of the event that showed it. [L3] */
-static void reader_loss_carries_cpu_and_the_time_of_its_event(void **state)
+TEST(reader_loss_carries_cpu_and_the_time_of_its_event)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(2, K64);
 	emit(1, 100);
 	emit_seq(1, 4, 200);
@@ -131,9 +127,8 @@ static void reader_loss_carries_cpu_and_the_time_of_its_event(void **state)
 }
 
 /* [L2] [D2] */
-static void reader_lapped_goes_on_at_the_oldest_survivor(void **state)
+TEST(reader_lapped_goes_on_at_the_oldest_survivor)
 {
-	(void)state;
 	begin(1, K64);
 	testring_emit_size(ts->rings[0], 1000);
 	start(KMES_ORDER_TIME, false, false);
@@ -148,12 +143,11 @@ static void reader_lapped_goes_on_at_the_oldest_survivor(void **state)
 }
 
 /* Events of every size up to half the ring, larger than what is copied at once too. [D7] */
-static void reader_takes_events_up_to_half_of_the_ring(void **state)
+TEST(reader_takes_events_up_to_half_of_the_ring)
 {
 	static const uint32_t sizes[] = { 524288, 78, 524288, 300000, 262144, 262145 };
 	struct kmes_item item;
 
-	(void)state;
 	begin(1, 1048576);
 	start(KMES_ORDER_CPU, false, false);
 	for (int round = 0; round < 50; round++) {
@@ -174,11 +168,10 @@ static void reader_takes_events_up_to_half_of_the_ring(void **state)
 }
 
 /* What is handed out lies in private memory: the ring may change meanwhile. [D5] */
-static void reader_event_stays_while_the_ring_is_overwritten(void **state)
+TEST(reader_event_stays_while_the_ring_is_overwritten)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(1, K64);
 	testring_emit(ts->rings[0], 5, "type", "\xa3xyz", 4);
 	start(KMES_ORDER_TIME, false, false);
@@ -193,9 +186,8 @@ static void reader_event_stays_while_the_ring_is_overwritten(void **state)
 }
 
 /* [D0] */
-static void reader_of_new_events_passes_what_was_there(void **state)
+TEST(reader_of_new_events_passes_what_was_there)
 {
-	(void)state;
 	begin(2, K64);
 	for (int i = 0; i < 100; i++)
 		testring_emit_size(ts->rings[0], 1000);
@@ -225,7 +217,7 @@ static void *flood(void *arg)
  * Lapped while it looks for its start: what was overwritten before the start is no loss
  * of ours. [L2]
  */
-static void reader_of_new_events_does_not_count_what_was_before_them(void **state)
+TEST(reader_of_new_events_does_not_count_what_was_before_them)
 {
 	const struct kmes_producer_page *page;
 	struct kmes_error err;
@@ -234,7 +226,6 @@ static void reader_of_new_events_does_not_count_what_was_before_them(void **stat
 	uint64_t until = test_now_ns() + 1000000000;
 	uint32_t events = 0;
 
-	(void)state;
 	begin(1, 8 * K64);
 	page = ts->rings[0]->producer;
 	kmes_store_relaxed(&stop_flood, 0);
@@ -263,9 +254,8 @@ static void reader_of_new_events_does_not_count_what_was_before_them(void **stat
 }
 
 /* Lapped before the first look: what came since the start is a loss. [L2] */
-static void reader_of_new_events_knows_its_start_from_the_beginning(void **state)
+TEST(reader_of_new_events_knows_its_start_from_the_beginning)
 {
-	(void)state;
 	begin(1, K64);
 	for (int i = 0; i < 30; i++)
 		testring_emit_size(ts->rings[0], 1000);
@@ -278,9 +268,8 @@ static void reader_of_new_events_knows_its_start_from_the_beginning(void **state
 }
 
 /* A drop after the start shows, also before the first event. [L2] */
-static void reader_of_new_events_tells_a_loss_right_at_its_start(void **state)
+TEST(reader_of_new_events_tells_a_loss_right_at_its_start)
 {
-	(void)state;
 	begin(1, K64);
 	emit(0, 1);
 	emit(0, 2);
@@ -290,20 +279,18 @@ static void reader_of_new_events_tells_a_loss_right_at_its_start(void **state)
 }
 
 /* [L2] */
-static void reader_of_an_empty_first_ring_expects_sequence_1(void **state)
+TEST(reader_of_an_empty_first_ring_expects_sequence_1)
 {
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	emit_seq(0, 3, 1);
 	assert_read("0.1-2 0.3 ");
 }
 
-static void reader_snapshot_ends_with_what_was_there(void **state)
+TEST(reader_snapshot_ends_with_what_was_there)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(2, K64);
 	emit(0, 1);
 	emit(1, 2);
@@ -312,7 +299,7 @@ static void reader_snapshot_ends_with_what_was_there(void **state)
 	emit(1, 4);
 	assert_read("0.1 1.1 ");
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
-	end(NULL);
+	end();
 
 	begin(2, K64);
 	start(KMES_ORDER_CPU, false, true);
@@ -322,11 +309,10 @@ static void reader_snapshot_ends_with_what_was_there(void **state)
 }
 
 /* All that a snapshot wanted is overwritten before it looks. [D2] */
-static void reader_snapshot_lapped_takes_nothing_newer(void **state)
+TEST(reader_snapshot_lapped_takes_nothing_newer)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(1, K64);
 	for (int i = 0; i < 60; i++)
 		testring_emit_size(ts->rings[0], 1000);
@@ -337,7 +323,7 @@ static void reader_snapshot_lapped_takes_nothing_newer(void **state)
 	testlog_drain(got, rd);
 	assert_memory_equal(got->text, "0.26 0.27 ", 10);
 	assert_int_equal(got->events, 35);
-	end(NULL);
+	end();
 
 	begin(1, K64);
 	testring_emit_size(ts->rings[0], 1000);
@@ -348,12 +334,11 @@ static void reader_snapshot_lapped_takes_nothing_newer(void **state)
 }
 
 /* [M9] */
-static void reader_of_an_ended_source_reads_all_and_ends(void **state)
+TEST(reader_of_an_ended_source_reads_all_and_ends)
 {
 	struct kmes_item item;
 	int r = 0;
 
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
@@ -372,14 +357,13 @@ static void reader_of_an_ended_source_reads_all_and_ends(void **state)
 }
 
 /* [A10] [A9] [C2] [C3] */
-static void reader_two_on_the_same_rings_do_not_know_of_each_other(void **state)
+TEST(reader_two_on_the_same_rings_do_not_know_of_each_other)
 {
 	struct kmes_reader *other;
 	struct testlog *log = calloc(1, sizeof(*log));
 	struct kmes_error err;
 	static const uint8_t zeros[4095];
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	other = testsource_read(ts, KMES_ORDER_TIME, false, false, &err);
@@ -394,31 +378,4 @@ static void reader_two_on_the_same_rings_do_not_know_of_each_other(void **state)
 	assert_memory_equal(ts->rings[0]->consumer->reserved4, zeros, sizeof(zeros));
 	kmes_reader_close(other);
 	free(log);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_teardown(name, end)
-		T(reader_hands_out_every_event_once_from_the_oldest),
-		T(reader_goes_on_past_holes_and_wants_at_least_one_ring),
-		T(reader_attaches_to_the_wanted_cpus_only),
-		T(reader_loss_is_the_gap_and_told_once_before_the_event),
-		T(reader_loss_counts_past_2_to_the_32),
-		T(reader_loss_carries_cpu_and_the_time_of_its_event),
-		T(reader_lapped_goes_on_at_the_oldest_survivor),
-		T(reader_takes_events_up_to_half_of_the_ring),
-		T(reader_event_stays_while_the_ring_is_overwritten),
-		T(reader_of_new_events_passes_what_was_there),
-		T(reader_of_new_events_does_not_count_what_was_before_them),
-		T(reader_of_new_events_knows_its_start_from_the_beginning),
-		T(reader_of_new_events_tells_a_loss_right_at_its_start),
-		T(reader_of_an_empty_first_ring_expects_sequence_1),
-		T(reader_snapshot_ends_with_what_was_there),
-		T(reader_snapshot_lapped_takes_nothing_newer),
-		T(reader_of_an_ended_source_reads_all_and_ends),
-		T(reader_two_on_the_same_rings_do_not_know_of_each_other),
-	};
-
-	return cmocka_run_group_tests_name("reader", tests, NULL, NULL);
 }

@@ -11,12 +11,11 @@
 #include "unit.h"
 
 /* An endless loop ends the program instead of the patience of whoever waits. */
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	alarm(30);
-	return 0;
 }
+EACH_TEST(setup, end);
 
 static const char *open_error(enum kmes_reader_order order)
 {
@@ -28,22 +27,20 @@ static const char *open_error(enum kmes_reader_order order)
 }
 
 /* [P1] */
-static void bad_ring_of_another_magic_is_refused(void **state)
+TEST(bad_ring_of_another_magic_is_refused)
 {
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		begin(2, K64);
 		ts->rings[1]->producer->magic[i] ^= 0x20;
 		assert_string_equal(open_error(KMES_ORDER_TIME),
 				    "cpu1: not a KMES ring (wrong magic)");
-		end(NULL);
+		end();
 	}
 }
 
 /* [P1] */
-static void bad_ring_of_another_version_is_refused(void **state)
+TEST(bad_ring_of_another_version_is_refused)
 {
-	(void)state;
 	for (uint32_t version = 0; version < 4; version++) {
 		begin(1, K64);
 		ts->rings[0]->producer->version = version;
@@ -55,7 +52,7 @@ static void bad_ring_of_another_version_is_refused(void **state)
 		} else {
 			assert_string_equal(open_error(KMES_ORDER_TIME), "opened");
 		}
-		end(NULL);
+		end();
 	}
 	begin(1, K64);
 	ts->rings[0]->producer->version = 0x10000001;
@@ -63,11 +60,10 @@ static void bad_ring_of_another_version_is_refused(void **state)
 }
 
 /* [M6] [P1] [A3] */
-static void bad_ring_page_that_contradicts_the_attach_is_refused(void **state)
+TEST(bad_ring_page_that_contradicts_the_attach_is_refused)
 {
 	struct kmes_producer_page *page;
 
-	(void)state;
 	begin(1, K64);
 	page = ts->rings[0]->producer;
 	page->capacity = 2 * K64;
@@ -83,12 +79,11 @@ static void bad_ring_page_that_contradicts_the_attach_is_refused(void **state)
 }
 
 /* Attach and page agree on a capacity that cannot be. [M6] */
-static void bad_ring_capacity_that_is_no_power_of_two_is_refused(void **state)
+TEST(bad_ring_capacity_that_is_no_power_of_two_is_refused)
 {
 	static const uint64_t capacities[] = { 0, 98304, 65537, 4097, 1 };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(capacities) / sizeof(capacities[0]); i++) {
+	for (size_t i = 0; i < COUNT(capacities); i++) {
 		begin(1, K64);
 		ts->rings[0]->w.capacity = capacities[i];
 		ts->rings[0]->producer->capacity = capacities[i];
@@ -98,14 +93,13 @@ static void bad_ring_capacity_that_is_no_power_of_two_is_refused(void **state)
 				 open_error(KMES_ORDER_TIME));
 		assert_non_null(strstr(open_error(KMES_ORDER_TIME), "cpu0"));
 		ts->rings[0]->w.capacity = K64;
-		end(NULL);
+		end();
 	}
 }
 
 /* Generations start at 1; a page with 0 never becomes current. [A13] */
-static void bad_ring_of_generation_0_is_refused(void **state)
+TEST(bad_ring_of_generation_0_is_refused)
 {
-	(void)state;
 	begin(1, K64);
 	ts->rings[0]->producer->generation = 0;
 	assert_non_null(strstr(open_error(KMES_ORDER_TIME), "cpu0"));
@@ -179,25 +173,23 @@ static void check_bad(const struct bad_event *bad, enum kmes_reader_order order)
 	testlog_drain(got, rd);
 	assert_string_equal(got->text, "0.3-3 0.4 1.2 ");
 	assert_int_equal(got->notes, 1);
-	end(NULL);
+	end();
 }
 
 /* [D6] */
-static void bad_event_is_told_once_and_passed(void **state)
+TEST(bad_event_is_told_once_and_passed)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad_events) / sizeof(bad_events[0]); i++) {
+	for (size_t i = 0; i < COUNT(bad_events); i++) {
 		check_bad(&bad_events[i], KMES_ORDER_TIME);
 		check_bad(&bad_events[i], KMES_ORDER_CPU);
 	}
 }
 
 /* The tail went past it when it is looked at: overtaken, and no corruption. [D6] [D2] */
-static void bad_event_that_was_overtaken_is_no_corruption(void **state)
+TEST(bad_event_that_was_overtaken_is_no_corruption)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(1, K64);
 	emit(0, 1);
 	put_bad(0, &bad_events[0]);
@@ -213,13 +205,12 @@ static void bad_event_that_was_overtaken_is_no_corruption(void **state)
 }
 
 /* What is left below write_pos is shorter than a header, or than a size. [D6] [M9] */
-static void bad_remainder_shorter_than_a_header_is_told_once(void **state)
+TEST(bad_remainder_shorter_than_a_header_is_told_once)
 {
 	static const uint32_t sizes[] = { 0, 1, 3, 30, 76, 77, 0xffffffff };
 
-	(void)state;
 	for (uint32_t len = 1; len < 78; len++) {
-		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (size_t i = 0; i < COUNT(sizes); i++) {
 			uint8_t bytes[78] = { 0 };
 
 			begin(1, K64);
@@ -234,17 +225,16 @@ static void bad_remainder_shorter_than_a_header_is_told_once(void **state)
 			testlog_drain(got, rd);
 			assert_int_equal(got->events, 2);
 			assert_int_equal(got->notes, 1);
-			end(NULL);
+			end();
 		}
 	}
 }
 
 /* write_pos goes back while a bad event is passed: we do not. [D6] [P4] */
-static void bad_event_and_write_pos_going_back_is_told_once(void **state)
+TEST(bad_event_and_write_pos_going_back_is_told_once)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(1, K64);
 	emit(0, 1);
 	put_bad(0, &bad_events[0]);
@@ -264,9 +254,8 @@ static void bad_event_and_write_pos_going_back_is_told_once(void **state)
 }
 
 /* Bad events in many places of one ring: each told, never a step back. [D6] */
-static void bad_events_again_and_again_are_passed(void **state)
+TEST(bad_events_again_and_again_are_passed)
 {
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	for (int i = 0; i < 50; i++) {
@@ -284,12 +273,11 @@ static void bad_events_again_and_again_are_passed(void **state)
  * In a snapshot: an event that claims to reach past its end, into what was written
  * since. [D6] [M9]
  */
-static void bad_event_over_the_end_of_a_snapshot_ends_it(void **state)
+TEST(bad_event_over_the_end_of_a_snapshot_ends_it)
 {
 	static const struct bad_event past = { "past", 300, 78, 1, 0 };
 	struct kmes_item item;
 
-	(void)state;
 	for (int order = 0; order < 2; order++) {
 		begin(1, K64);
 		emit(0, 1);
@@ -300,12 +288,12 @@ static void bad_event_over_the_end_of_a_snapshot_ends_it(void **state)
 		testlog_drain(got, rd);
 		assert_string_equal(got->text, "0.1 ! ");
 		assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
-		end(NULL);
+		end();
 	}
 }
 
 /* [D6] */
-static void bad_positions_are_told_once(void **state)
+TEST(bad_positions_are_told_once)
 {
 	static const uint64_t positions[][2] = {
 		{ K64 + 1, 0 },
@@ -314,7 +302,6 @@ static void bad_positions_are_told_once(void **state)
 		{ 1ull << 63, 5 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		begin(2, K64);
 		start(KMES_ORDER_TIME, false, false);
@@ -328,14 +315,13 @@ static void bad_positions_are_told_once(void **state)
 		assert_non_null(strstr(got->note, "cpu0"));
 		assert_non_null(strstr(got->note, "position"));
 		assert_int_equal(got->events, 1);
-		end(NULL);
+		end();
 	}
 }
 
 /* A write_pos that goes back hands out nothing again. [D1] [P4] */
-static void bad_write_pos_going_back_hands_out_nothing_twice(void **state)
+TEST(bad_write_pos_going_back_hands_out_nothing_twice)
 {
-	(void)state;
 	begin(1, K64);
 	emit(0, 1);
 	emit(0, 2);
@@ -352,26 +338,24 @@ static void bad_write_pos_going_back_hands_out_nothing_twice(void **state)
 }
 
 /* Sequences that repeat, fall or are 0 are never handed out. [L1] [D6] */
-static void bad_sequences_are_never_handed_out(void **state)
+TEST(bad_sequences_are_never_handed_out)
 {
 	static const uint64_t seqs[] = { 0, 5, 5, 4, 1, 0, 6, 6, 0xffffffffffffffff, 7 };
 
-	(void)state;
 	begin(1, K64);
 	ts->rings[0]->w.generation = 1;
 	testring_start_at(ts->rings[0], 4096, 0);
-	for (size_t i = 0; i < sizeof(seqs) / sizeof(seqs[0]); i++)
+	for (size_t i = 0; i < COUNT(seqs); i++)
 		emit_seq(0, seqs[i], 1);
 	start(KMES_ORDER_TIME, false, false);
 	assert_read("0.5 0.6 0.7-18446744073709551614 0.18446744073709551615 ");
 }
 
 /* [D6] */
-static void bad_event_without_a_type_is_not_handed_out(void **state)
+TEST(bad_event_without_a_type_is_not_handed_out)
 {
 	static const struct bad_event untyped = { "no type", 79, 78, 0, 0 };
 
-	(void)state;
 	begin(1, K64);
 	emit(0, 1);
 	put_bad(0, &untyped);
@@ -383,7 +367,7 @@ static void bad_event_without_a_type_is_not_handed_out(void **state)
 }
 
 /* A later revision: eight bytes more between type and payload. [D6] [D7] */
-static void bad_looking_longer_header_is_read(void **state)
+TEST(bad_looking_longer_header_is_read)
 {
 	struct testring_event event = {
 		.ts_ns = 3, .seq = 1, .type = "type", .payload = "\xa1z", .payload_len = 2
@@ -391,7 +375,6 @@ static void bad_looking_longer_header_is_read(void **state)
 	struct kmes_item item;
 	uint8_t bytes[200];
 
-	(void)state;
 	for (uint32_t grown = 0; grown <= 64; grown += 8) {
 		begin(1, K64);
 		event.grown = grown;
@@ -405,7 +388,7 @@ static void bad_looking_longer_header_is_read(void **state)
 		assert_int_equal(item.event->payload_len, 2);
 		assert_memory_equal(item.event->payload, "\xa1z", 2);
 		assert_int_equal(kmes_reader_next(rd, &item), 0);
-		end(NULL);
+		end();
 	}
 }
 
@@ -423,9 +406,8 @@ static void follow_for_ms(uint32_t ms)
 }
 
 /* [D1] */
-static void bad_tail_ahead_for_good_is_told_once_after_a_second(void **state)
+TEST(bad_tail_ahead_for_good_is_told_once_after_a_second)
 {
-	(void)state;
 	begin(2, K64);
 	emit(0, 1);
 	start(KMES_ORDER_TIME, false, false);
@@ -445,12 +427,11 @@ static void bad_tail_ahead_for_good_is_told_once_after_a_second(void **state)
 }
 
 /* A batch larger than the ring, stopped in the middle for 200 ms. [D1] [E9] */
-static void bad_looking_batch_in_the_middle_is_waited_for(void **state)
+TEST(bad_looking_batch_in_the_middle_is_waited_for)
 {
 	struct testring *ring;
 	uint64_t write_pos;
 
-	(void)state;
 	begin(1, K64);
 	ring = ts->rings[0];
 	emit(0, 1);
@@ -474,9 +455,8 @@ static void bad_looking_batch_in_the_middle_is_waited_for(void **state)
 }
 
 /* The page shows a replacement that attaching does not know: no endless loop. [R0] */
-static void bad_generation_without_a_new_ring_does_not_hang(void **state)
+TEST(bad_generation_without_a_new_ring_does_not_hang)
 {
-	(void)state;
 	for (int tells = 0; tells < 2; tells++) {
 		begin(2, K64);
 		ts->tells_birth = tells;
@@ -492,34 +472,6 @@ static void bad_generation_without_a_new_ring_does_not_hang(void **state)
 		/* Who tells the birth generation is contradicted by its page. */
 		assert_int_equal(got->notes, tells);
 		assert_true(ts->attaches < 100);
-		end(NULL);
+		end();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
-		T(bad_ring_of_another_magic_is_refused),
-		T(bad_ring_of_another_version_is_refused),
-		T(bad_ring_page_that_contradicts_the_attach_is_refused),
-		T(bad_ring_capacity_that_is_no_power_of_two_is_refused),
-		T(bad_ring_of_generation_0_is_refused),
-		T(bad_event_is_told_once_and_passed),
-		T(bad_event_that_was_overtaken_is_no_corruption),
-		T(bad_remainder_shorter_than_a_header_is_told_once),
-		T(bad_event_and_write_pos_going_back_is_told_once),
-		T(bad_events_again_and_again_are_passed),
-		T(bad_event_over_the_end_of_a_snapshot_ends_it),
-		T(bad_positions_are_told_once),
-		T(bad_write_pos_going_back_hands_out_nothing_twice),
-		T(bad_sequences_are_never_handed_out),
-		T(bad_event_without_a_type_is_not_handed_out),
-		T(bad_looking_longer_header_is_read),
-		T(bad_tail_ahead_for_good_is_told_once_after_a_second),
-		T(bad_looking_batch_in_the_middle_is_waited_for),
-		T(bad_generation_without_a_new_ring_does_not_hang),
-	};
-
-	return cmocka_run_group_tests_name("reader_bad", tests, NULL, NULL);
 }

@@ -34,6 +34,8 @@ static void copy_in_pieces(void *dst, const void *src, size_t n)
 #include "reader_fixture.h"
 #include "unit.h"
 
+EACH_TEST(NULL, end);
+
 #define SMALL 4096u
 #define LARGE 16384u
 /* No drain makes as many accesses. */
@@ -205,7 +207,7 @@ static bool run_one(const struct action *action, uint32_t at, int order, bool te
 	drain(action->name);
 	if (act) {
 		act = NULL;
-		end(NULL);
+		end();
 		return false; /* not so many accesses */
 	}
 	/* Whatever was missed shows at the next event. */
@@ -219,16 +221,15 @@ static bool run_one(const struct action *action, uint32_t at, int order, bool te
 	if (!action->may_lose)
 		assert_int_equal(seen.lost, 0);
 	assert_int_equal(seen.notes, 0);
-	end(NULL);
+	end();
 	return true;
 }
 
 /* [D2] [D5] [R0] [R2] [R5] [O10] [L2] [A13] */
-static void race_at_each_access_every_sequence_is_accounted_for(void **state)
+TEST(race_at_each_access_every_sequence_is_accounted_for)
 {
-	(void)state;
 	for (int variant = 0; variant < 8; variant++) {
-		for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+		for (size_t i = 0; i < COUNT(actions); i++) {
 			uint32_t at = 0;
 
 			alarm(60);
@@ -256,7 +257,7 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 	start(KMES_ORDER_CPU, only_new, false);
 	if (act) {
 		act = NULL;
-		end(NULL);
+		end();
 		return false;
 	}
 	seen.old_generation = rd->rings[0].map.generation;
@@ -271,16 +272,15 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 	if (!action->may_lose)
 		assert_int_equal(seen.lost, 0);
 	assert_int_equal(seen.notes, 0);
-	end(NULL);
+	end();
 	return true;
 }
 
 /* [A13] [D0] [R5] */
-static void race_at_each_access_of_opening_nothing_is_left_out(void **state)
+TEST(race_at_each_access_of_opening_nothing_is_left_out)
 {
-	(void)state;
 	for (int variant = 0; variant < 4; variant++) {
-		for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+		for (size_t i = 0; i < COUNT(actions); i++) {
 			uint32_t at = 0;
 
 			alarm(60);
@@ -292,10 +292,9 @@ static void race_at_each_access_of_opening_nothing_is_left_out(void **state)
 }
 
 /* And while it goes to sleep: what comes then is not slept over. [N2] [N3] */
-static void race_at_each_access_of_the_sleep_nothing_is_slept_over(void **state)
+TEST(race_at_each_access_of_the_sleep_nothing_is_slept_over)
 {
-	(void)state;
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+	for (size_t i = 0; i < COUNT(actions); i++) {
 		for (uint32_t at = 0;; at++) {
 			begin(1, LARGE);
 			memset(&seen, 0, sizeof(seen));
@@ -308,7 +307,7 @@ static void race_at_each_access_of_the_sleep_nothing_is_slept_over(void **state)
 			kmes_reader_wait(rd, 100, -1);
 			if (act) {
 				act = NULL;
-				end(NULL);
+				end();
 				assert_between(at, 3, 20);
 				break;
 			}
@@ -318,19 +317,7 @@ static void race_at_each_access_of_the_sleep_nothing_is_slept_over(void **state)
 					 at);
 			drain("sleep");
 			assert_int_equal(seen.last, ts->rings[0]->w.sequence);
-			end(NULL);
+			end();
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_teardown(name, end)
-		T(race_at_each_access_every_sequence_is_accounted_for),
-		T(race_at_each_access_of_opening_nothing_is_left_out),
-		T(race_at_each_access_of_the_sleep_nothing_is_slept_over),
-	};
-
-	return cmocka_run_group_tests_name("reader_race", tests, NULL, NULL);
 }

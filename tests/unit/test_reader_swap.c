@@ -10,12 +10,11 @@
 
 #define K128 131072u
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	alarm(30);
-	return 0;
 }
+EACH_TEST(setup, end);
 
 static void emit_sized(int cpu, int count, uint32_t size)
 {
@@ -24,9 +23,8 @@ static void emit_sized(int cpu, int count, uint32_t size)
 }
 
 /* [R0] [R1] [R2] [R3] [R5] [R7] [R9] */
-static void swap_up_between_two_reads_loses_and_doubles_nothing(void **state)
+TEST(swap_up_between_two_reads_loses_and_doubles_nothing)
 {
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
@@ -41,9 +39,8 @@ static void swap_up_between_two_reads_loses_and_doubles_nothing(void **state)
 }
 
 /* What was read is in the new ring too; nothing of it comes again. [R5] */
-static void swap_of_a_drained_ring_repeats_nothing(void **state)
+TEST(swap_of_a_drained_ring_repeats_nothing)
 {
-	(void)state;
 	begin(1, K64);
 	emit_sized(0, 60, 1000);
 	start(KMES_ORDER_TIME, false, false);
@@ -60,9 +57,8 @@ static void swap_of_a_drained_ring_repeats_nothing(void **state)
  * Past what the old ring could hold: places are those of the new capacity, positions
  * start at the new ring's tail. [R4]
  */
-static void swap_up_reads_by_the_new_capacity(void **state)
+TEST(swap_up_reads_by_the_new_capacity)
 {
-	(void)state;
 	begin(1, K64);
 	emit_sized(0, 60, 1000);
 	start(KMES_ORDER_TIME, false, false);
@@ -75,9 +71,8 @@ static void swap_up_reads_by_the_new_capacity(void **state)
 }
 
 /* [R10] [L2] */
-static void swap_down_reports_exactly_the_oldest_prefix(void **state)
+TEST(swap_down_reports_exactly_the_oldest_prefix)
 {
-	(void)state;
 	begin(1, K128);
 	emit_sized(0, 1, 1000);
 	start(KMES_ORDER_TIME, false, false);
@@ -93,7 +88,7 @@ static void swap_down_reports_exactly_the_oldest_prefix(void **state)
 	testlog_drain(got, rd);
 	assert_int_equal(got->events, 112);
 	assert_int_equal(got->lost, 0);
-	end(NULL);
+	end();
 
 	/* Two swaps at once: of the ring in the middle nobody reads a byte. */
 	begin(1, K128);
@@ -114,9 +109,8 @@ static void swap_down_reports_exactly_the_oldest_prefix(void **state)
  * Started at the newest position, nothing read yet: the sequence to go on from is that
  * of the last event below. [R5] [R1]
  */
-static void swap_before_anything_was_read_goes_on_behind_the_start(void **state)
+TEST(swap_before_anything_was_read_goes_on_behind_the_start)
 {
-	(void)state;
 	begin(1, K64);
 	emit_sized(0, 30, 1000);
 	start(KMES_ORDER_TIME, true, false);
@@ -125,7 +119,7 @@ static void swap_before_anything_was_read_goes_on_behind_the_start(void **state)
 	assert_read("0:1>2 ");
 	emit(0, 1);
 	assert_read("0.31 ");
-	end(NULL);
+	end();
 
 	/* The same with an event in between, and all of it before the first look. */
 	begin(1, K64);
@@ -138,9 +132,8 @@ static void swap_before_anything_was_read_goes_on_behind_the_start(void **state)
 }
 
 /* [R10] [R5] */
-static void swap_to_a_ring_that_kept_nothing_tells_the_loss_later(void **state)
+TEST(swap_to_a_ring_that_kept_nothing_tells_the_loss_later)
 {
-	(void)state;
 	begin(1, 4 * K64);
 	start(KMES_ORDER_TIME, false, false);
 	emit_sized(0, 3, 1000);
@@ -169,9 +162,8 @@ static void swap_on_attach(struct testsource *source, uint16_t cpu)
  * The ring is replaced between attach and the first look at its page, which already
  * shows the new generation then. [A13] [R0]
  */
-static void swap_between_attach_and_first_look_is_noticed(void **state)
+TEST(swap_between_attach_and_first_look_is_noticed)
 {
-	(void)state;
 	for (int tells = 0; tells < 2; tells++) {
 		for (int swaps = 1; swaps < 6; swaps++) {
 			begin(1, K64);
@@ -187,7 +179,7 @@ static void swap_between_attach_and_first_look_is_noticed(void **state)
 			testlog_drain(got, rd);
 			assert_int_equal(got->events, 3);
 			assert_int_equal(got->lost, 0);
-			end(NULL);
+			end();
 		}
 	}
 }
@@ -201,9 +193,8 @@ static void swap_and_emit_on_attach(struct testsource *source, uint16_t cpu)
 }
 
 /* A snapshot does not end with the ring that was replaced under it. [A13] */
-static void swap_between_attach_and_first_look_of_a_snapshot(void **state)
+TEST(swap_between_attach_and_first_look_of_a_snapshot)
 {
-	(void)state;
 	for (int tells = 0; tells < 2; tells++) {
 		begin(1, K64);
 		ts->tells_birth = tells;
@@ -213,14 +204,13 @@ static void swap_between_attach_and_first_look_of_a_snapshot(void **state)
 		start(KMES_ORDER_TIME, false, true);
 		ts->on_attach = NULL;
 		assert_read("0.1 0.2 0.3 ");
-		end(NULL);
+		end();
 	}
 }
 
 /* The same while a replacement is followed. [A13] [R3] */
-static void swap_while_following_a_swap_is_noticed(void **state)
+TEST(swap_while_following_a_swap_is_noticed)
 {
-	(void)state;
 	for (int tells = 0; tells < 2; tells++) {
 		for (int swaps = 1; swaps < 6; swaps++) {
 			begin(1, K64);
@@ -238,15 +228,14 @@ static void swap_while_following_a_swap_is_noticed(void **state)
 			testlog_drain(got, rd);
 			assert_int_equal(got->events, 3);
 			assert_int_equal(got->lost, 0);
-			end(NULL);
+			end();
 		}
 	}
 }
 
 /* [R11] [N3] */
-static void swap_wakes_a_sleeper_that_then_sees_the_new_ring(void **state)
+TEST(swap_wakes_a_sleeper_that_then_sees_the_new_ring)
 {
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
@@ -260,11 +249,10 @@ static void swap_wakes_a_sleeper_that_then_sees_the_new_ring(void **state)
 }
 
 /* A swap that comes between arming and sleeping is seen before the sleep. [N3] [R0] */
-static void swap_before_the_sleep_is_not_slept_over(void **state)
+TEST(swap_before_the_sleep_is_not_slept_over)
 {
 	uint64_t before;
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	assert_read("");
@@ -294,11 +282,10 @@ static void count_resources(int *fds, int *maps)
 }
 
 /* Old pages are mapped until they are drained, and unmapped once. [R6] [R8] [A12] */
-static void swap_a_hundred_times_leaves_nothing_behind(void **state)
+TEST(swap_a_hundred_times_leaves_nothing_behind)
 {
 	int fds, maps, fds_after, maps_after;
 
-	(void)state;
 	begin(2, K64);
 	ts->shares_mapping = false;
 	start(KMES_ORDER_TIME, false, false);
@@ -318,12 +305,11 @@ static void swap_a_hundred_times_leaves_nothing_behind(void **state)
 }
 
 /* Positions start anew, and with them what was held long enough. */
-static void swap_forgets_which_events_were_late(void **state)
+TEST(swap_forgets_which_events_were_late)
 {
 	const uint64_t hour_ns = 3600000000000ull;
 	uint64_t before;
 
-	(void)state;
 	begin(2, K64);
 	emit_sized(0, 200, 1000);
 	start(KMES_ORDER_TIME, false, false);
@@ -344,11 +330,10 @@ static void swap_forgets_which_events_were_late(void **state)
 }
 
 /* A snapshot is of the rings as they were; what replaces them is not its business. */
-static void swap_under_a_snapshot_leaves_it_the_old_ring(void **state)
+TEST(swap_under_a_snapshot_leaves_it_the_old_ring)
 {
 	struct kmes_item item;
 
-	(void)state;
 	begin(2, K128);
 	emit_sized(0, 100, 1000);
 	start(KMES_ORDER_CPU, false, true);
@@ -362,9 +347,8 @@ static void swap_under_a_snapshot_leaves_it_the_old_ring(void **state)
 }
 
 /* Loss before the swap and loss by it are one gap each, of the right size. [R10] [L2] */
-static void swap_after_being_lapped_counts_both_losses_once(void **state)
+TEST(swap_after_being_lapped_counts_both_losses_once)
 {
-	(void)state;
 	begin(1, K64);
 	emit_sized(0, 1, 1000);
 	start(KMES_ORDER_TIME, false, false);
@@ -378,28 +362,4 @@ static void swap_after_being_lapped_counts_both_losses_once(void **state)
 	assert_non_null(strstr(got->text, " 0.201 0:1>2 0.202-370 0.371 "));
 	assert_int_equal(got->events, 1 + 65 + 131);
 	assert_int_equal(got->events + got->lost, 501);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
-		T(swap_up_between_two_reads_loses_and_doubles_nothing),
-		T(swap_of_a_drained_ring_repeats_nothing),
-		T(swap_up_reads_by_the_new_capacity),
-		T(swap_down_reports_exactly_the_oldest_prefix),
-		T(swap_before_anything_was_read_goes_on_behind_the_start),
-		T(swap_to_a_ring_that_kept_nothing_tells_the_loss_later),
-		T(swap_between_attach_and_first_look_is_noticed),
-		T(swap_between_attach_and_first_look_of_a_snapshot),
-		T(swap_while_following_a_swap_is_noticed),
-		T(swap_wakes_a_sleeper_that_then_sees_the_new_ring),
-		T(swap_before_the_sleep_is_not_slept_over),
-		T(swap_a_hundred_times_leaves_nothing_behind),
-		T(swap_forgets_which_events_were_late),
-		T(swap_under_a_snapshot_leaves_it_the_old_ring),
-		T(swap_after_being_lapped_counts_both_losses_once),
-	};
-
-	return cmocka_run_group_tests_name("reader_swap", tests, NULL, NULL);
 }

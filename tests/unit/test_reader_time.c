@@ -11,17 +11,15 @@
 /* What a test machine that is busy with other work may add to any delay. */
 #define GRACE_MS 60
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	alarm(60);
-	return 0;
 }
+EACH_TEST(setup, end);
 
 /* Case: 30 on CPU 0, 10 and 20 on CPU 1. */
-static void time_order_merges_by_stamp(void **state)
+TEST(time_order_merges_by_stamp)
 {
-	(void)state;
 	begin(2, K64);
 	emit(0, 30);
 	emit(1, 10);
@@ -30,13 +28,12 @@ static void time_order_merges_by_stamp(void **state)
 	assert_read("1.1 1.2 0.1 ");
 }
 
-static void time_order_merges_eight_cpus(void **state)
+TEST(time_order_merges_eight_cpus)
 {
 	uint64_t last = 0, stamps[8] = { 0 }, left[8];
 	struct kmes_item item;
 	uint32_t events = 0, x = 12345;
 
-	(void)state;
 	begin(8, K64);
 	for (int cpu = 0; cpu < 8; cpu++)
 		left[cpu] = 400;
@@ -58,9 +55,8 @@ static void time_order_merges_eight_cpus(void **state)
 	assert_int_equal(events, 3200);
 }
 
-static void time_order_ties_go_by_cpu_and_sequence(void **state)
+TEST(time_order_ties_go_by_cpu_and_sequence)
 {
-	(void)state;
 	begin(3, K64);
 	for (int cpu = 2; cpu >= 0; cpu--) {
 		emit(cpu, 5);
@@ -71,9 +67,8 @@ static void time_order_ties_go_by_cpu_and_sequence(void **state)
 }
 
 /* Within a CPU by sequence, though the stamps step back. */
-static void time_order_never_breaks_the_sequence_of_a_cpu(void **state)
+TEST(time_order_never_breaks_the_sequence_of_a_cpu)
 {
-	(void)state;
 	begin(2, K64);
 	emit(0, 100);
 	emit(0, 50);
@@ -85,9 +80,8 @@ static void time_order_never_breaks_the_sequence_of_a_cpu(void **state)
 	assert_read("1.1 1.2 0.1 0.2 0.3 ");
 }
 
-static void time_order_by_cpu_takes_each_run_as_it_comes(void **state)
+TEST(time_order_by_cpu_takes_each_run_as_it_comes)
 {
-	(void)state;
 	begin(2, K64);
 	emit(0, 30);
 	emit(0, 40);
@@ -121,9 +115,8 @@ static uint64_t best_delay_ms(int cpu, uint64_t offset_ns)
 	return best;
 }
 
-static void time_order_silent_cpus_hold_nothing_back(void **state)
+TEST(time_order_silent_cpus_hold_nothing_back)
 {
-	(void)state;
 	begin(8, K64);
 	start(KMES_ORDER_TIME, false, false);
 	assert_between(best_delay_ms(7, 0), 0, 15);
@@ -131,9 +124,8 @@ static void time_order_silent_cpus_hold_nothing_back(void **state)
 }
 
 /* The clock stepped back an hour: what was stamped before it is of the future now. */
-static void time_order_clock_step_holds_nothing_beyond_20_ms(void **state)
+TEST(time_order_clock_step_holds_nothing_beyond_20_ms)
 {
-	(void)state;
 	begin(8, K64);
 	start(KMES_ORDER_TIME, false, false);
 	assert_between(best_delay_ms(3, HOUR_NS), 0, 20 + 12);
@@ -145,13 +137,12 @@ static void time_order_clock_step_holds_nothing_beyond_20_ms(void **state)
  * A stream of stamps from the future: none of its events is held longer than the bound,
  * also those that come while others are held.
  */
-static void time_order_future_stamps_are_each_held_20_ms_at_most(void **state)
+TEST(time_order_future_stamps_are_each_held_20_ms_at_most)
 {
 	uint64_t sent[400], late = 0;
 	struct kmes_item item;
 	uint32_t next = 0, seen = 0;
 
-	(void)state;
 	begin(4, K64);
 	start(KMES_ORDER_TIME, false, false);
 	while (seen < 300) {
@@ -177,11 +168,10 @@ static void time_order_future_stamps_are_each_held_20_ms_at_most(void **state)
 }
 
 /* Until a silent CPU can bring nothing older any more, an event waits. */
-static void time_order_waits_for_the_watermark(void **state)
+TEST(time_order_waits_for_the_watermark)
 {
 	uint32_t held = 0;
 
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	for (uint32_t i = 0; i < 50; i++) {
@@ -206,12 +196,11 @@ static void time_order_waits_for_the_watermark(void **state)
 }
 
 /* Among many events that are due, a silent CPU is looked at now and then. */
-static void time_order_looks_at_silent_cpus_during_a_backlog(void **state)
+TEST(time_order_looks_at_silent_cpus_during_a_backlog)
 {
 	struct kmes_item item;
 	uint32_t events = 0;
 
-	(void)state;
 	begin(2, 1u << 20);
 	for (int i = 0; i < 8000; i++)
 		emit(0, 1000 + i);
@@ -226,11 +215,10 @@ static void time_order_looks_at_silent_cpus_during_a_backlog(void **state)
 }
 
 /* One CPU's future holds up no other CPU. */
-static void time_order_future_on_one_cpu_does_not_delay_the_others(void **state)
+TEST(time_order_future_on_one_cpu_does_not_delay_the_others)
 {
 	uint64_t best = UINT64_MAX;
 
-	(void)state;
 	begin(3, K64);
 	start(KMES_ORDER_TIME, false, false);
 	for (int i = 0; i < 6; i++) {
@@ -249,9 +237,8 @@ static void time_order_future_on_one_cpu_does_not_delay_the_others(void **state)
 }
 
 /* A late event, stamped long ago, is handed out at once and out of order, never dropped. */
-static void time_order_late_event_comes_at_once(void **state)
+TEST(time_order_late_event_comes_at_once)
 {
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	emit(0, 1000);
@@ -264,13 +251,12 @@ static void time_order_late_event_comes_at_once(void **state)
  * Stamped now on two CPUs in turn, read meanwhile: the merged order is that of the
  * stamps, as nothing was published late.
  */
-static void time_order_holds_for_events_that_come_while_reading(void **state)
+TEST(time_order_holds_for_events_that_come_while_reading)
 {
 	uint64_t last = 0;
 	struct kmes_item item;
 	uint32_t seen = 0, sent = 0, out_of_order = 0;
 
-	(void)state;
 	begin(2, 1u << 20);
 	start(KMES_ORDER_TIME, false, false);
 	while (seen < 5000) {
@@ -294,12 +280,11 @@ static void time_order_holds_for_events_that_come_while_reading(void **state)
 }
 
 /* A flood on one CPU and a marker on another: the marker is seen in its place. */
-static void time_order_flood_on_one_cpu_does_not_starve_another(void **state)
+TEST(time_order_flood_on_one_cpu_does_not_starve_another)
 {
 	struct kmes_item item;
 	uint32_t flood = 0, marker_after = 0;
 
-	(void)state;
 	begin(2, 1u << 20);
 	for (int order = 0; order < 2; order++) {
 		start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, true, false);
@@ -323,27 +308,4 @@ static void time_order_flood_on_one_cpu_does_not_starve_another(void **state)
 		kmes_reader_close(rd);
 		rd = NULL;
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
-		T(time_order_merges_by_stamp),
-		T(time_order_merges_eight_cpus),
-		T(time_order_ties_go_by_cpu_and_sequence),
-		T(time_order_never_breaks_the_sequence_of_a_cpu),
-		T(time_order_by_cpu_takes_each_run_as_it_comes),
-		T(time_order_silent_cpus_hold_nothing_back),
-		T(time_order_clock_step_holds_nothing_beyond_20_ms),
-		T(time_order_future_stamps_are_each_held_20_ms_at_most),
-		T(time_order_waits_for_the_watermark),
-		T(time_order_looks_at_silent_cpus_during_a_backlog),
-		T(time_order_future_on_one_cpu_does_not_delay_the_others),
-		T(time_order_late_event_comes_at_once),
-		T(time_order_holds_for_events_that_come_while_reading),
-		T(time_order_flood_on_one_cpu_does_not_starve_another),
-	};
-
-	return cmocka_run_group_tests_name("reader_time", tests, NULL, NULL);
 }

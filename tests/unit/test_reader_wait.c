@@ -11,12 +11,11 @@
 
 #define MS_NS 1000000ull
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	alarm(60);
-	return 0;
 }
+EACH_TEST(setup, end);
 
 static uint64_t wait_ms(int timeout_ms)
 {
@@ -64,11 +63,10 @@ static uint64_t wake_ms(int cpu)
 }
 
 /* [N9] */
-static void wait_on_silent_rings_is_bounded(void **state)
+TEST(wait_on_silent_rings_is_bounded)
 {
 	uint64_t ms;
 
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
@@ -82,9 +80,8 @@ static void wait_on_silent_rings_is_bounded(void **state)
 }
 
 /* [N5] [N7] [P5] */
-static void wait_ends_when_an_event_comes(void **state)
+TEST(wait_ends_when_an_event_comes)
 {
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_CPU, false, false);
 	/* Well below the bound at which it would look by itself. */
@@ -93,9 +90,8 @@ static void wait_ends_when_an_event_comes(void **state)
 }
 
 /* [N2] [N3] [N8] */
-static void wait_does_not_sleep_while_an_event_is_there(void **state)
+TEST(wait_does_not_sleep_while_an_event_is_there)
 {
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
@@ -108,11 +104,10 @@ static void wait_does_not_sleep_while_an_event_is_there(void **state)
 }
 
 /* [N1] [N6] [C2] [C3] */
-static void wait_sets_need_wake_and_clears_it_where_events_came(void **state)
+TEST(wait_sets_need_wake_and_clears_it_where_events_came)
 {
 	static const uint8_t zeros[4095];
 
-	(void)state;
 	begin(3, K64);
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
@@ -133,9 +128,8 @@ static void wait_sets_need_wake_and_clears_it_where_events_came(void **state)
  * Under load the flag goes where events are read, not only at the next sleep, which may
  * never come: else each event costs its emitter a wake. [N8] [P5]
  */
-static void wait_flag_does_not_stay_set_under_load(void **state)
+TEST(wait_flag_does_not_stay_set_under_load)
 {
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
@@ -166,11 +160,10 @@ static void *clear_and_emit(void *arg)
 	return NULL;
 }
 
-static void wait_robbed_of_its_flag_sees_the_event_within_the_bound(void **state)
+TEST(wait_robbed_of_its_flag_sees_the_event_within_the_bound)
 {
 	uint64_t best = UINT64_MAX;
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	for (int i = 0; i < 3; i++) {
@@ -189,11 +182,10 @@ static void wait_robbed_of_its_flag_sees_the_event_within_the_bound(void **state
 }
 
 /* The futex is the page's, so that a wake from another process reaches it. [N7] [N5] */
-static void wait_is_ended_by_another_process(void **state)
+TEST(wait_is_ended_by_another_process)
 {
 	uint64_t best = UINT64_MAX;
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_CPU, false, false);
 	for (uint32_t i = 0; i < 5; i++) {
@@ -224,14 +216,13 @@ static void wait_is_ended_by_another_process(void **state)
 }
 
 /* [N9] */
-static void wait_on_256_rings_is_ended_by_any_of_them(void **state)
+TEST(wait_on_256_rings_is_ended_by_any_of_them)
 {
 	static const int cpus[] = { 0, 126, 127, 128, 200, 253, 254, 255 };
 
-	(void)state;
 	begin(256, 4096);
 	start(KMES_ORDER_CPU, false, false);
-	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
+	for (size_t i = 0; i < COUNT(cpus); i++)
 		assert_between(wake_ms(cpus[i]), 0, 60);
 	assert_int_equal(got->events, 40);
 	testlog_drain(got, rd);
@@ -239,27 +230,25 @@ static void wait_on_256_rings_is_ended_by_any_of_them(void **state)
 }
 
 /* Exactly what one call takes, one more, and where a third call is needed. [N5] */
-static void wait_on_as_many_rings_as_one_call_takes_and_one_more(void **state)
+TEST(wait_on_as_many_rings_as_one_call_takes_and_one_more)
 {
 	static const int counts[] = { 127, 128, 129, 254, 255, 382 };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+	for (size_t i = 0; i < COUNT(counts); i++) {
 		begin(counts[i], 4096);
 		start(KMES_ORDER_CPU, false, false);
 		assert_between(wake_ms(counts[i] - 1), 0, 60);
 		testlog_drain(got, rd);
 		assert_between(wait_ms(30), 25, 500);
-		end(NULL);
+		end();
 	}
 }
 
 /* A sleeper notices that the reader of its output is gone, though nothing comes. */
-static void wait_tells_that_the_watched_descriptor_hung_up(void **state)
+TEST(wait_tells_that_the_watched_descriptor_hung_up)
 {
 	int fds[2];
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
@@ -271,12 +260,11 @@ static void wait_tells_that_the_watched_descriptor_hung_up(void **state)
 }
 
 /* The same when events come, but none that would be printed, so that no wait times out. */
-static void wait_tells_that_the_watched_descriptor_hung_up_under_load(void **state)
+TEST(wait_tells_that_the_watched_descriptor_hung_up_under_load)
 {
 	uint64_t begun = test_now_ns();
 	int fds[2], gone = 0;
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	assert_int_equal(pipe(fds), 0);
@@ -291,12 +279,11 @@ static void wait_tells_that_the_watched_descriptor_hung_up_under_load(void **sta
 }
 
 /* While each wait finds events at once no writer is asked for a wake. [N1 N2] */
-static void wait_asks_for_no_wake_while_events_keep_coming(void **state)
+TEST(wait_asks_for_no_wake_while_events_keep_coming)
 {
 	struct testring *ring;
 	uint64_t begun;
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	ring = ts->rings[0];
@@ -332,14 +319,13 @@ static void *sleep_on_the_ring(void *arg)
 }
 
 /* Whose flag was cleared by one that naps now is woken by that one. [N2] */
-static void wait_wakes_other_sleepers_while_it_naps(void **state)
+TEST(wait_wakes_other_sleepers_while_it_naps)
 {
 	uint32_t sleeps = 0;
 	uint64_t begun = test_now_ns();
 	pthread_t thread;
 	void *failed;
 
-	(void)state;
 	begin(1, K64);
 	start(KMES_ORDER_TIME, false, false);
 	pthread_create(&thread, NULL, sleep_on_the_ring, &sleeps);
@@ -385,14 +371,13 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000 * MS_NS + (uint64_t)t.tv_nsec;
 }
 
-static void wait_is_reached_under_a_flood_of_bad_events(void **state)
+TEST(wait_is_reached_under_a_flood_of_bad_events)
 {
 	struct kmes_item item;
 	pthread_t thread;
 	uint64_t begun, longest = 0;
 	uint32_t calls = 0;
 
-	(void)state;
 	begin(2, K64);
 	start(KMES_ORDER_TIME, false, false);
 	kmes_store_relaxed(&stop_flood, 0);
@@ -416,27 +401,4 @@ static void wait_is_reached_under_a_flood_of_bad_events(void **state)
 	assert_between(longest / MS_NS, 0, 200);
 	assert_between(got->events, 1, 2);
 	assert_non_null(strstr(got->text, "1.1 "));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, end)
-		T(wait_on_silent_rings_is_bounded),
-		T(wait_ends_when_an_event_comes),
-		T(wait_does_not_sleep_while_an_event_is_there),
-		T(wait_sets_need_wake_and_clears_it_where_events_came),
-		T(wait_flag_does_not_stay_set_under_load),
-		T(wait_robbed_of_its_flag_sees_the_event_within_the_bound),
-		T(wait_is_ended_by_another_process),
-		T(wait_on_256_rings_is_ended_by_any_of_them),
-		T(wait_on_as_many_rings_as_one_call_takes_and_one_more),
-		T(wait_tells_that_the_watched_descriptor_hung_up),
-		T(wait_tells_that_the_watched_descriptor_hung_up_under_load),
-		T(wait_asks_for_no_wake_while_events_keep_coming),
-		T(wait_wakes_other_sleepers_while_it_naps),
-		T(wait_is_reached_under_a_flood_of_bad_events),
-	};
-
-	return cmocka_run_group_tests_name("reader_wait", tests, NULL, NULL);
 }

@@ -9,8 +9,6 @@
 #include "unit.h"
 
 #define CAPACITY 65536u
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static const struct kmes_stamp no_stamp;
 
 /* Try to write an event with this many bytes of type and payload. */
@@ -35,7 +33,7 @@ static void assert_counts_add_up(const struct testring *ring)
 }
 
 /* [P2] [M3] [P1] */
-static void ring_init_fills_the_named_fields_and_leaves_the_rest_zero(void **state)
+TEST(ring_init_fills_the_named_fields_and_leaves_the_rest_zero)
 {
 	struct testring *ring = testring_new(0x20000, 0x0203, 0x0a0b0c0d);
 	static const uint8_t head[40] = {
@@ -44,7 +42,6 @@ static void ring_init_fills_the_named_fields_and_leaves_the_rest_zero(void **sta
 	};
 	uint8_t *expected = calloc(1, ring->length);
 
-	(void)state;
 	memcpy(expected, head, sizeof(head));
 	assert_memory_equal(ring->base, expected, ring->length);
 	free(expected);
@@ -52,7 +49,7 @@ static void ring_init_fills_the_named_fields_and_leaves_the_rest_zero(void **sta
 }
 
 /* [E5] [E7] [P2] [A3] */
-static void ring_write_stores_every_field_at_its_offset(void **state)
+TEST(ring_write_stores_every_field_at_its_offset)
 {
 	struct testring *ring = testring_new(CAPACITY, 0x0102, 1);
 	struct kmes_record record = { "ab", "\x93\x01\x02\x03", 4, 2 };
@@ -65,7 +62,6 @@ static void ring_write_stores_every_field_at_its_offset(void **state)
 	const uint8_t *at = ring->data;
 	bool wake;
 
-	(void)state;
 	memset(stamp.effective_token_guid, 0xe1, 16);
 	memset(stamp.true_token_guid, 0xe2, 16);
 	memset(stamp.process_guid, 0xe3, 16);
@@ -88,12 +84,11 @@ static void ring_write_stores_every_field_at_its_offset(void **state)
 }
 
 /* [E5] */
-static void ring_write_takes_every_length_of_texts_verbatim(void **state)
+TEST(ring_write_takes_every_length_of_texts_verbatim)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 	uint8_t text[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (uint8_t)(i * 7 + 1);
 	for (uint32_t type_len = 1; type_len < 70; type_len++) {
@@ -117,11 +112,10 @@ static void ring_write_takes_every_length_of_texts_verbatim(void **state)
 }
 
 /* [E12] */
-static void ring_write_accepts_exactly_half_the_capacity(void **state)
+TEST(ring_write_accepts_exactly_half_the_capacity)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	assert_int_equal(try_write(ring, 3, CAPACITY / 2 - 80), 0);
 	assert_int_equal(ring->producer->write_pos, 32768);
 	assert_int_equal(try_write(ring, 3, CAPACITY / 2 - 80), 0);
@@ -133,7 +127,7 @@ static void ring_write_accepts_exactly_half_the_capacity(void **state)
 }
 
 /* [E2] [E7] [E12] */
-static void ring_write_refused_changes_and_spends_nothing(void **state)
+TEST(ring_write_refused_changes_and_spends_nothing)
 {
 	static const struct {
 		uint16_t type_len;
@@ -155,7 +149,6 @@ static void ring_write_refused_changes_and_spends_nothing(void **state)
 	uint8_t *before = malloc(ring->length);
 	struct kmes_ring_writer w;
 
-	(void)state;
 	assert_int_equal(try_write(ring, 5, 1000), 0);
 	ring->consumer->need_wake = 1;
 	memcpy(before, ring->base, ring->length);
@@ -178,12 +171,11 @@ static void ring_write_refused_changes_and_spends_nothing(void **state)
 }
 
 /* [M6] [M7] [P4] */
-static void ring_write_over_the_end_reads_contiguous(void **state)
+TEST(ring_write_over_the_end_reads_contiguous)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 	struct kmes_mapping map;
 
-	(void)state;
 	for (uint32_t cut = 1; cut < 200; cut++) {
 		struct testring_walk walk;
 
@@ -205,11 +197,10 @@ static void ring_write_over_the_end_reads_contiguous(void **state)
 }
 
 /* [P4] */
-static void ring_positions_go_on_past_2_to_the_63(void **state)
+TEST(ring_positions_go_on_past_2_to_the_63)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	testring_start_at(ring, 0x7fffffffffffff00ull, 41);
 	for (int i = 0; i < 200; i++)
 		testring_emit_size(ring, 1000);
@@ -223,7 +214,7 @@ static void ring_positions_go_on_past_2_to_the_63(void **state)
 }
 
 /* Each store to need_wake's page is the consumer's; the writer only looks. [P5] [C1] */
-static void ring_futex_counter_moves_only_when_need_wake_is_set(void **state)
+TEST(ring_futex_counter_moves_only_when_need_wake_is_set)
 {
 	static const uint8_t flags[] = { 1, 2, 0x80, 0xff };
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
@@ -231,7 +222,6 @@ static void ring_futex_counter_moves_only_when_need_wake_is_set(void **state)
 	bool wake = true;
 	uint32_t count = 0;
 
-	(void)state;
 	assert_int_equal(kmes_ring_write(&ring->w, &record, &no_stamp, &wake), 0);
 	assert_false(wake);
 	assert_int_equal(ring->producer->futex_counter, 0);
@@ -258,11 +248,10 @@ static void ring_futex_counter_moves_only_when_need_wake_is_set(void **state)
 }
 
 /* [P5] */
-static void ring_futex_counter_wraps_at_32_bits(void **state)
+TEST(ring_futex_counter_wraps_at_32_bits)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	ring->producer->futex_counter = 0xffffffff;
 	ring->consumer->need_wake = 1;
 	testring_emit_size(ring, 100);
@@ -272,11 +261,10 @@ static void ring_futex_counter_wraps_at_32_bits(void **state)
 }
 
 /* What a consumer could have scribbled on the pages does not lead the writer. [O8] [P4] */
-static void ring_writer_believes_nothing_of_the_pages(void **state)
+TEST(ring_writer_believes_nothing_of_the_pages)
 {
 	struct testring *ring = testring_new(CAPACITY, 7, 3);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		testring_emit_size(ring, 1000);
 	ring->producer->write_pos = 5;
@@ -294,11 +282,10 @@ static void ring_writer_believes_nothing_of_the_pages(void **state)
 }
 
 /* [P4] [M9] */
-static void ring_room_is_made_event_by_event_from_the_oldest(void **state)
+TEST(ring_room_is_made_event_by_event_from_the_oldest)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	/* 100, 200, ... 1000 bytes, ten times: 55000. */
 	for (int i = 0; i < 100; i++)
 		testring_emit_size(ring, 100 + 100 * (i % 10));
@@ -321,11 +308,10 @@ static void ring_room_is_made_event_by_event_from_the_oldest(void **state)
 }
 
 /* [E10] */
-static void ring_drop_spends_a_sequence_and_shows_as_a_gap(void **state)
+TEST(ring_drop_spends_a_sequence_and_shows_as_a_gap)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	testring_emit_size(ring, 100);
 	kmes_ring_drop(&ring->w);
 	kmes_ring_drop(&ring->w);
@@ -343,13 +329,12 @@ static void ring_drop_spends_a_sequence_and_shows_as_a_gap(void **state)
  * Overwrite the size of the oldest event, then write one that needs room. 65000 leads to
  * write_pos, where 64 more events would have to be. [E13]
  */
-static void ring_corrupt_size_gives_up_all_events_and_is_counted(void **state)
+TEST(ring_corrupt_size_gives_up_all_events_and_is_counted)
 {
 	static const uint32_t sizes[] = {
 		0, 1, 77, 65000, 65001, 65535, 65536, 65537, 0x7fffffff, 0xffffffff,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct testring *ring = testring_new(CAPACITY, 0, 1);
 
@@ -369,11 +354,10 @@ static void ring_corrupt_size_gives_up_all_events_and_is_counted(void **state)
 }
 
 /* No walk through sizes that are too small for an event, however well they add up. [E13] */
-static void ring_sizes_below_a_header_are_not_walked(void **state)
+TEST(ring_sizes_below_a_header_are_not_walked)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	for (int n = 0; n < 65; n++)
 		testring_emit_size(ring, 1000);
 	for (uint32_t at = 0; at < 64000; at += 77)
@@ -389,11 +373,10 @@ static void ring_sizes_below_a_header_are_not_walked(void **state)
  * A wrong size that leads elsewhere: into an event, which is noticed, or past several,
  * which may not be; the ring stays whole and no count runs below zero. [E13]
  */
-static void ring_wrong_size_never_makes_the_counts_disagree(void **state)
+TEST(ring_wrong_size_never_makes_the_counts_disagree)
 {
 	uint32_t noticed = 0;
 
-	(void)state;
 	for (uint32_t size = 78; size <= 65000; size += 977) {
 		struct testring *ring = testring_new(CAPACITY, 0, 1);
 		const struct kmes_ring_writer *w = &ring->w;
@@ -415,28 +398,4 @@ static void ring_wrong_size_never_makes_the_counts_disagree(void **state)
 	}
 	/* All but the few that lead from event to event. */
 	assert_between(noticed, 60, 67);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			ring_init_fills_the_named_fields_and_leaves_the_rest_zero),
-		cmocka_unit_test(ring_write_stores_every_field_at_its_offset),
-		cmocka_unit_test(ring_write_takes_every_length_of_texts_verbatim),
-		cmocka_unit_test(ring_write_accepts_exactly_half_the_capacity),
-		cmocka_unit_test(ring_write_refused_changes_and_spends_nothing),
-		cmocka_unit_test(ring_write_over_the_end_reads_contiguous),
-		cmocka_unit_test(ring_positions_go_on_past_2_to_the_63),
-		cmocka_unit_test(ring_futex_counter_moves_only_when_need_wake_is_set),
-		cmocka_unit_test(ring_futex_counter_wraps_at_32_bits),
-		cmocka_unit_test(ring_writer_believes_nothing_of_the_pages),
-		cmocka_unit_test(ring_room_is_made_event_by_event_from_the_oldest),
-		cmocka_unit_test(ring_drop_spends_a_sequence_and_shows_as_a_gap),
-		cmocka_unit_test(ring_corrupt_size_gives_up_all_events_and_is_counted),
-		cmocka_unit_test(ring_sizes_below_a_header_are_not_walked),
-		cmocka_unit_test(ring_wrong_size_never_makes_the_counts_disagree),
-	};
-
-	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
 }

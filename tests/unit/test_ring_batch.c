@@ -106,11 +106,10 @@ static void assert_ring_holds(const struct testring *ring, uint64_t first, uint6
 }
 
 /* [E8] */
-static void batch_has_one_stamp_and_one_publication(void **state)
+TEST(batch_has_one_stamp_and_one_publication)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	testring_emit_size(ring, 1000);
 	ring->consumer->need_wake = 1;
 	assert_true(write_batch(ring, 10, 100));
@@ -125,11 +124,10 @@ static void batch_has_one_stamp_and_one_publication(void **state)
 }
 
 /* [E8] [P4] */
-static void batch_that_needs_room_publishes_the_tail_once_and_first(void **state)
+TEST(batch_that_needs_room_publishes_the_tail_once_and_first)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	for (int i = 0; i < 65; i++)
 		testring_emit_size(ring, 1000);
 	write_batch(ring, 20, 300);
@@ -144,11 +142,10 @@ static void batch_that_needs_room_publishes_the_tail_once_and_first(void **state
 }
 
 /* The single write keeps the same order. [O1] */
-static void batch_of_none_is_nothing_and_of_one_is_a_write(void **state)
+TEST(batch_of_none_is_nothing_and_of_one_is_a_write)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	write_batch(ring, 0, 100);
 	assert_int_equal(seen.tails + seen.writes + seen.counters, 0);
 	assert_int_equal(ring->w.sequence, 0);
@@ -158,11 +155,10 @@ static void batch_of_none_is_nothing_and_of_one_is_a_write(void **state)
 }
 
 /* [E8] [E9] */
-static void batch_of_exactly_the_ring_survives_whole(void **state)
+TEST(batch_of_exactly_the_ring_survives_whole)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		testring_emit_size(ring, 777);
 	write_batch(ring, 256, 256);
@@ -174,7 +170,7 @@ static void batch_of_exactly_the_ring_survives_whole(void **state)
 }
 
 /* [E9] */
-static void batch_larger_than_the_ring_keeps_its_newest_events_whole(void **state)
+TEST(batch_larger_than_the_ring_keeps_its_newest_events_whole)
 {
 	/* What of 256 events of a size fits into 65536 bytes. */
 	static const struct {
@@ -183,8 +179,7 @@ static void batch_larger_than_the_ring_keeps_its_newest_events_whole(void **stat
 		      { 32768, 2 }, { 32767, 2 }, { 21846, 2 },
 		      { 21845, 3 }, { 512, 128 }, { 511, 128 } };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct testring *ring = testring_new(CAPACITY, 0, 1);
 		uint64_t total = 256ull * cases[i].size;
 
@@ -215,11 +210,10 @@ static void batch_larger_than_the_ring_keeps_its_newest_events_whole(void **stat
  * Bytes of an earlier lap stand where a batch of more than the ring will be: sizes that
  * would lead a walk astray. [E9] [E13]
  */
-static void batch_walk_does_not_step_by_bytes_of_an_earlier_lap(void **state)
+TEST(batch_walk_does_not_step_by_bytes_of_an_earlier_lap)
 {
 	static const uint8_t fills[] = { 0x00, 0x01, 0x4e, 0xff };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(fills); i++) {
 		struct testring *ring = testring_new(CAPACITY, 0, 1);
 
@@ -236,14 +230,13 @@ static void batch_walk_does_not_step_by_bytes_of_an_earlier_lap(void **state)
 }
 
 /* [E8] [E12] [E2] */
-static void batch_with_a_bad_entry_writes_nothing(void **state)
+TEST(batch_with_a_bad_entry_writes_nothing)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 	uint8_t *before = malloc(ring->length);
 	struct kmes_stamp stamp = { .timestamp = 1 };
 	struct kmes_ring_writer w;
 
-	(void)state;
 	testring_emit_size(ring, 1000);
 	ring->consumer->need_wake = 1;
 	memcpy(before, ring->base, ring->length);
@@ -278,32 +271,14 @@ static void batch_with_a_bad_entry_writes_nothing(void **state)
 }
 
 /* [P4] */
-static void batch_positions_go_on_past_2_to_the_63(void **state)
+TEST(batch_positions_go_on_past_2_to_the_63)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
-	(void)state;
 	testring_start_at(ring, 0x7ffffffffffff000ull, 0);
 	write_batch(ring, 256, 1000);
 	assert_int_equal(ring->producer->write_pos, 0x7ffffffffffff000ull + 256000);
 	assert_int_equal(ring->producer->tail_pos, 0x7ffffffffffff000ull + 191000);
 	assert_ring_holds(ring, 192, 256);
 	testring_free(ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(batch_has_one_stamp_and_one_publication),
-		cmocka_unit_test(batch_that_needs_room_publishes_the_tail_once_and_first),
-		cmocka_unit_test(batch_of_none_is_nothing_and_of_one_is_a_write),
-		cmocka_unit_test(batch_of_exactly_the_ring_survives_whole),
-		cmocka_unit_test(
-			batch_larger_than_the_ring_keeps_its_newest_events_whole),
-		cmocka_unit_test(batch_walk_does_not_step_by_bytes_of_an_earlier_lap),
-		cmocka_unit_test(batch_with_a_bad_entry_writes_nothing),
-		cmocka_unit_test(batch_positions_go_on_past_2_to_the_63),
-	};
-
-	return cmocka_run_group_tests_name("ring_batch", tests, NULL, NULL);
 }

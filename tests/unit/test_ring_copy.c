@@ -76,28 +76,24 @@ static struct kmes_ring_span copy(uint64_t pos, uint8_t *buf, uint32_t size)
 	return span;
 }
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	ring = testring_new(CAPACITY, 0, 1);
 	act = NULL;
-	return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-	(void)state;
 	testring_free(ring);
-	return 0;
 }
+EACH_TEST(setup, teardown);
 
 /* [D1] */
-static void copy_of_an_empty_ring_is_empty(void **state)
+TEST(copy_of_an_empty_ring_is_empty)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span = copy(0, buf, sizeof(buf));
 
-	(void)state;
 	assert_int_equal(span.len, 0);
 	assert_int_equal(span.pos, 0);
 	assert_false(span.lapped);
@@ -112,12 +108,11 @@ static void copy_of_an_empty_ring_is_empty(void **state)
 }
 
 /* [D0] [D4] [D7] */
-static void copy_takes_what_is_there_and_no_more_than_the_buffer(void **state)
+TEST(copy_takes_what_is_there_and_no_more_than_the_buffer)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		emit(100);
 	span = copy(0, buf, sizeof(buf));
@@ -134,12 +129,11 @@ static void copy_takes_what_is_there_and_no_more_than_the_buffer(void **state)
 }
 
 /* [D2] [M7] [M8] */
-static void copy_of_a_lapped_position_starts_at_the_oldest_survivor(void **state)
+TEST(copy_of_a_lapped_position_starts_at_the_oldest_survivor)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		emit(123);
 	span = copy(0, buf, sizeof(buf));
@@ -157,12 +151,11 @@ static void copy_of_a_lapped_position_starts_at_the_oldest_survivor(void **state
 }
 
 /* A batch of more than the ring is on its way: the tail is ahead. [D1] */
-static void copy_with_the_tail_ahead_is_empty_and_never_goes_back(void **state)
+TEST(copy_with_the_tail_ahead_is_empty_and_never_goes_back)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	emit(100);
 	emit(100);
 	testring_set_positions(ring, 200, 5000);
@@ -179,13 +172,12 @@ static void copy_with_the_tail_ahead_is_empty_and_never_goes_back(void **state)
 }
 
 /* More than the capacity between tail and write_pos is no ring. [D6] */
-static void copy_refuses_positions_that_no_writer_publishes(void **state)
+TEST(copy_refuses_positions_that_no_writer_publishes)
 {
 	struct kmes_ring_view view = testring_view(ring);
 	struct kmes_ring_span span;
 	uint8_t buf[CAPACITY];
 
-	(void)state;
 	testring_set_positions(ring, 4096, 0);
 	assert_int_equal(kmes_ring_copy(&view, 0, buf, sizeof(buf), &span), 0);
 	assert_int_equal(span.len, 4096);
@@ -199,13 +191,12 @@ static void copy_refuses_positions_that_no_writer_publishes(void **state)
 }
 
 /* [P4] */
-static void copy_works_at_positions_past_2_to_the_63(void **state)
+TEST(copy_works_at_positions_past_2_to_the_63)
 {
 	uint64_t start = 0x8000000000000000ull - 300;
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	testring_start_at(ring, start, 0);
 	for (int i = 0; i < 8; i++)
 		testring_emit_size(ring, 100);
@@ -222,12 +213,11 @@ static void copy_works_at_positions_past_2_to_the_63(void **state)
 }
 
 /* [M9] */
-static void copy_does_not_touch_what_lies_past_write_pos(void **state)
+TEST(copy_does_not_touch_what_lies_past_write_pos)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	memset(ring->data, 0x77, CAPACITY);
 	memset(buf, 0, sizeof(buf));
 	emit(100);
@@ -283,7 +273,7 @@ static void write_large_batch(void)
  * The writer acts at access number 0, 1, 2, ... of the copy: what comes out is true to
  * the stream, starts at an event, and nothing in between is left out unsaid. [D3] [D5]
  */
-static void copy_survives_the_writer_at_each_of_its_accesses(void **state)
+TEST(copy_survives_the_writer_at_each_of_its_accesses)
 {
 	static void (*const acts[])(void) = {
 		act_emit_one,
@@ -295,15 +285,14 @@ static void copy_survives_the_writer_at_each_of_its_accesses(void **state)
 	};
 	uint32_t discarded = 0, cut = 0;
 
-	(void)state;
-	for (size_t a = 0; a < sizeof(acts) / sizeof(acts[0]); a++) {
+	for (size_t a = 0; a < COUNT(acts); a++) {
 		for (uint32_t at = 0; at < 160; at++) {
 			uint8_t buf[CAPACITY];
 			struct kmes_ring_span span;
 			uint64_t start;
 
-			teardown(NULL);
-			setup(NULL);
+			teardown();
+			setup();
 			for (int i = 0; i < 39; i++)
 				emit(100);
 			start = ring->w.tail_pos;
@@ -332,12 +321,11 @@ static void copy_survives_the_writer_at_each_of_its_accesses(void **state)
  * The writer laps between the loads of write_pos and tail_pos: moved to the tail, the
  * copy looks for the newer write_pos and is not empty. [D2] [O6]
  */
-static void copy_lapped_between_its_loads_still_finds_events(void **state)
+TEST(copy_lapped_between_its_loads_still_finds_events)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	emit(500);
 	act = act_emit_a_lap;
 	act_at = 1;
@@ -357,12 +345,11 @@ static void act_lap_always(void)
 	act_at = accesses;
 }
 
-static void copy_lapped_all_the_time_ends_and_finds_its_place(void **state)
+TEST(copy_lapped_all_the_time_ends_and_finds_its_place)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
 
-	(void)state;
 	emit(500);
 	act = act_lap_always;
 	act_at = 2;
@@ -374,23 +361,4 @@ static void copy_lapped_all_the_time_ends_and_finds_its_place(void **state)
 	span = copy(span.pos, buf, sizeof(buf));
 	assert_int_equal(span.len, 4000);
 	assert_span_is_true(&span, buf);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		T(copy_of_an_empty_ring_is_empty),
-		T(copy_takes_what_is_there_and_no_more_than_the_buffer),
-		T(copy_of_a_lapped_position_starts_at_the_oldest_survivor),
-		T(copy_with_the_tail_ahead_is_empty_and_never_goes_back),
-		T(copy_refuses_positions_that_no_writer_publishes),
-		T(copy_works_at_positions_past_2_to_the_63),
-		T(copy_does_not_touch_what_lies_past_write_pos),
-		T(copy_survives_the_writer_at_each_of_its_accesses),
-		T(copy_lapped_between_its_loads_still_finds_events),
-		T(copy_lapped_all_the_time_ends_and_finds_its_place),
-	};
-
-	return cmocka_run_group_tests_name("ring_copy", tests, NULL, NULL);
 }

@@ -44,11 +44,10 @@ static struct testring *successor(struct testring *old, uint64_t capacity)
 }
 
 /* [R9] [R5] */
-static void migrate_up_keeps_every_event_from_position_0(void **state)
+TEST(migrate_up_keeps_every_event_from_position_0)
 {
 	struct testring *old = testring_new(SMALL, 3, 1), *next;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		testring_emit_size(old, 100 + i % 400);
 	next = successor(old, LARGE);
@@ -65,11 +64,10 @@ static void migrate_up_keeps_every_event_from_position_0(void **state)
 }
 
 /* [R10] */
-static void migrate_down_drops_the_oldest_and_counts_them(void **state)
+TEST(migrate_down_drops_the_oldest_and_counts_them)
 {
 	struct testring *old = testring_new(LARGE, 0, 4), *next;
 
-	(void)state;
 	for (int i = 0; i < 200; i++)
 		testring_emit_size(old, 1000);
 	next = successor(old, SMALL);
@@ -86,11 +84,10 @@ static void migrate_down_drops_the_oldest_and_counts_them(void **state)
 }
 
 /* [R10] */
-static void migrate_down_keeps_an_exact_fit_and_not_one_byte_more(void **state)
+TEST(migrate_down_keeps_an_exact_fit_and_not_one_byte_more)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 
-	(void)state;
 	for (int i = 0; i < 512; i++)
 		testring_emit_size(old, 512);
 	next = successor(old, SMALL);
@@ -104,7 +101,7 @@ static void migrate_down_keeps_an_exact_fit_and_not_one_byte_more(void **state)
 }
 
 /* What half the new capacity could not take any more still moves. [R10] [E12] */
-static void migrate_moves_events_over_half_of_the_new_capacity(void **state)
+TEST(migrate_moves_events_over_half_of_the_new_capacity)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 	struct kmes_record record = { "t", NULL, 0, 1 };
@@ -112,7 +109,6 @@ static void migrate_moves_events_over_half_of_the_new_capacity(void **state)
 	uint8_t *payload = calloc(1, SMALL);
 	bool wake;
 
-	(void)state;
 	testring_emit_size(old, 500);
 	testring_emit_size(old, 65536);
 	next = successor(old, SMALL);
@@ -133,11 +129,10 @@ static void migrate_moves_events_over_half_of_the_new_capacity(void **state)
 }
 
 /* [R10] */
-static void migrate_of_a_newest_event_that_does_not_fit_moves_nothing(void **state)
+TEST(migrate_of_a_newest_event_that_does_not_fit_moves_nothing)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		testring_emit_size(old, 100);
 	testring_emit_size(old, 65537);
@@ -149,11 +144,10 @@ static void migrate_of_a_newest_event_that_does_not_fit_moves_nothing(void **sta
 	testring_free(old);
 }
 
-static void migrate_of_an_empty_ring_goes_on_with_the_sequence(void **state)
+TEST(migrate_of_an_empty_ring_goes_on_with_the_sequence)
 {
 	struct testring *old = testring_new(SMALL, 0, 1), *next;
 
-	(void)state;
 	next = successor(old, LARGE);
 	assert_holds(next, 1, 0);
 	assert_int_equal(testring_emit_size(next, 100), 1);
@@ -167,9 +161,8 @@ static void migrate_of_an_empty_ring_goes_on_with_the_sequence(void **state)
 }
 
 /* Wherever the live span lies in the old ring, also over its end. [M7] [R9] */
-static void migrate_copies_a_span_that_crosses_the_end(void **state)
+TEST(migrate_copies_a_span_that_crosses_the_end)
 {
-	(void)state;
 	for (uint64_t start = 0; start < SMALL; start += 4095) {
 		struct testring *old = testring_new(SMALL, 0, 1), *next;
 
@@ -184,11 +177,10 @@ static void migrate_copies_a_span_that_crosses_the_end(void **state)
 }
 
 /* Migration shares the guard of the overwrite walk. [E13] */
-static void migrate_of_a_corrupt_ring_moves_nothing_and_is_counted(void **state)
+TEST(migrate_of_a_corrupt_ring_moves_nothing_and_is_counted)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 
-	(void)state;
 	for (int i = 0; i < 200; i++)
 		testring_emit_size(old, 1000);
 	/* Where it looks for the first event to be kept. */
@@ -202,12 +194,11 @@ static void migrate_of_a_corrupt_ring_moves_nothing_and_is_counted(void **state)
 }
 
 /* [P3] [R11] [P5] [R8] */
-static void retire_shows_the_new_generation_and_wakes_a_sleeper(void **state)
+TEST(retire_shows_the_new_generation_and_wakes_a_sleeper)
 {
 	struct testring *old = testring_new(SMALL, 0, 1), *next;
 	struct kmes_ring_writer *w = &old->w;
 
-	(void)state;
 	testring_emit_size(old, 1000);
 	next = testring_successor(old, LARGE);
 	assert_int_equal(old->producer->generation, 1);
@@ -224,22 +215,4 @@ static void retire_shows_the_new_generation_and_wakes_a_sleeper(void **state)
 	assert_int_equal(next->producer->generation, 2);
 	testring_free(old);
 	testring_free(next);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(migrate_up_keeps_every_event_from_position_0),
-		cmocka_unit_test(migrate_down_drops_the_oldest_and_counts_them),
-		cmocka_unit_test(migrate_down_keeps_an_exact_fit_and_not_one_byte_more),
-		cmocka_unit_test(migrate_moves_events_over_half_of_the_new_capacity),
-		cmocka_unit_test(
-			migrate_of_a_newest_event_that_does_not_fit_moves_nothing),
-		cmocka_unit_test(migrate_of_an_empty_ring_goes_on_with_the_sequence),
-		cmocka_unit_test(migrate_copies_a_span_that_crosses_the_end),
-		cmocka_unit_test(migrate_of_a_corrupt_ring_moves_nothing_and_is_counted),
-		cmocka_unit_test(retire_shows_the_new_generation_and_wakes_a_sleeper),
-	};
-
-	return cmocka_run_group_tests_name("ring_migrate", tests, NULL, NULL);
 }

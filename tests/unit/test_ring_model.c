@@ -164,9 +164,8 @@ static void compare(void)
 }
 
 /* [E7] [E8] [E9] [E12] [R9] [R10] [P4] [P5] */
-static void model_agrees_after_each_of_many_random_steps(void **state)
+TEST(model_agrees_after_each_of_many_random_steps)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		random_state = seed;
 		memset(&model, 0, sizeof(model));
@@ -192,13 +191,4 @@ static void model_agrees_after_each_of_many_random_steps(void **state)
 		}
 		testring_free(ring);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(model_agrees_after_each_of_many_random_steps),
-	};
-
-	return cmocka_run_group_tests_name("ring_model", tests, NULL, NULL);
 }

@@ -349,11 +349,10 @@ static uint64_t check_span(const struct kmes_ring_span *span, const uint8_t *buf
 }
 
 /* [O1] [O2] [O6] [O7] [D5] [E8] [E9] */
-static void ring_order_never_lets_a_torn_byte_through(void **state)
+TEST(ring_order_never_lets_a_torn_byte_through)
 {
 	uint64_t read_bytes = 0, laps = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t pos = 0;
 
@@ -377,13 +376,4 @@ static void ring_order_never_lets_a_torn_byte_through(void **state)
 	/* The reader both kept up and was overtaken. */
 	assert_true(read_bytes > 200000);
 	assert_true(laps > 2000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ring_order_never_lets_a_torn_byte_through),
-	};
-
-	return cmocka_run_group_tests_name("ring_order", tests, NULL, NULL);
 }

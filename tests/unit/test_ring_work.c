@@ -52,15 +52,14 @@ static void assert_work(uint64_t bytes, uint64_t events)
 }
 
 /* A single event of any size the ring takes, over events as small as there are. */
-static void work_of_one_large_event_is_its_copy_and_few_steps(void **state)
+TEST(work_of_one_large_event_is_its_copy_and_few_steps)
 {
 	static const uint32_t sizes[] = { 78,	 1000,	16000,	 16384,
 					  16385, 65536, 1048576, 2097152 };
 	struct kmes_record record = { "l", calloc(1, 2097152), 0, 1 };
 	bool wake;
 
-	(void)state;
-	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (unsigned int i = 0; i < COUNT(sizes); i++) {
 		struct testring *ring = ring_of_small_events(4194304);
 		struct testring_walk walk;
 
@@ -81,15 +80,14 @@ static void work_of_one_large_event_is_its_copy_and_few_steps(void **state)
 }
 
 /* Batches of up to the whole ring, and of more. */
-static void work_of_a_batch_is_the_copy_of_what_survives_and_few_steps(void **state)
+TEST(work_of_a_batch_is_the_copy_of_what_survives_and_few_steps)
 {
 	static const uint32_t sizes[] = { 78, 200, 5000, 16384, 40000 };
 	struct kmes_record records[256];
 	uint8_t *payload = calloc(1, 65536);
 	bool wake;
 
-	(void)state;
-	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (unsigned int i = 0; i < COUNT(sizes); i++) {
 		struct testring *ring = ring_of_small_events(4194304);
 		uint64_t fit = 4194304 / sizes[i] < 256 ? 4194304 / sizes[i] : 256;
 
@@ -107,15 +105,4 @@ static void work_of_a_batch_is_the_copy_of_what_survives_and_few_steps(void **st
 		testring_free(ring);
 	}
 	free(payload);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_of_one_large_event_is_its_copy_and_few_steps),
-		cmocka_unit_test(
-			work_of_a_batch_is_the_copy_of_what_survives_and_few_steps),
-	};
-
-	return cmocka_run_group_tests_name("ring_work", tests, NULL, NULL);
 }

@@ -50,20 +50,19 @@ static void needs_seccomp(void)
 	skip();
 }
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	has_seccomp = try_seccomp();
-	return common == MAP_FAILED;
+	assert_ptr_not_equal(common, MAP_FAILED);
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-	(void)state;
-	return munmap(common, sizeof(*common));
+	munmap(common, sizeof(*common));
 }
+ALL_TESTS(setup, teardown);
 
 /* A child of ours that installs the filter; its listener as ours. */
 static int start(pid_t *pid, void (*run)(void))
@@ -114,14 +113,13 @@ static void make_one_call(void)
 	syscall(KMES_NR_ATTACH, 3, &common->place);
 }
 
-static void run_filter_hands_over_native_calls_with_their_arguments(void **state)
+TEST(run_filter_hands_over_native_calls_with_their_arguments)
 {
 	struct seccomp_notif_resp resp = { .error = -ERANGE };
 	struct seccomp_notif notif;
 	struct run_call c;
 	pid_t pid;
 
-	(void)state;
 	needs_seccomp();
 	take(&c, &notif, start(&pid, make_one_call));
 	assert_int_equal(notif.data.nr, 1091);
@@ -135,14 +133,13 @@ static void run_filter_hands_over_native_calls_with_their_arguments(void **state
 }
 
 /* Nothing is done for, and nothing is stored into, who was killed in the call. */
-static void run_call_of_a_killed_process_is_gone(void **state)
+TEST(run_call_of_a_killed_process_is_gone)
 {
 	struct seccomp_notif notif;
 	uint64_t value = 0x1122334455667788, found = 0;
 	struct run_call c;
 	pid_t pid;
 
-	(void)state;
 	needs_seccomp();
 	common->place = 0;
 	take(&c, &notif, start(&pid, make_one_call));
@@ -188,7 +185,7 @@ static void call_while_a_thread_executes(void)
 		make_one_call();
 }
 
-static void run_call_before_an_execve_is_gone_though_the_id_lives(void **state)
+TEST(run_call_before_an_execve_is_gone_though_the_id_lives)
 {
 	struct seccomp_notif notif;
 	struct run_call c;
@@ -196,7 +193,6 @@ static void run_call_before_an_execve_is_gone_though_the_id_lives(void **state)
 	pid_t pid;
 	char name[32] = "";
 
-	(void)state;
 	needs_seccomp();
 	take(&c, &notif, start(&pid, call_while_a_thread_executes));
 	assert_int_equal(notif.pid, pid);
@@ -235,7 +231,7 @@ static void call_in_a_thread(void)
 	pause();
 }
 
-static void run_target_of_a_thread_is_its_process(void **state)
+TEST(run_target_of_a_thread_is_its_process)
 {
 	char path[64], text[4096] = "";
 	struct seccomp_notif notif;
@@ -243,7 +239,6 @@ static void run_target_of_a_thread_is_its_process(void **state)
 	pid_t pid;
 	int fd;
 
-	(void)state;
 	needs_seccomp();
 	take(&c, &notif, start(&pid, call_in_a_thread));
 	assert_int_not_equal(notif.pid, pid);
@@ -259,14 +254,13 @@ static void run_target_of_a_thread_is_its_process(void **state)
 }
 
 /* Where the process may not store, nor may we for it. */
-static void run_target_write_faults_where_the_process_would(void **state)
+TEST(run_target_write_faults_where_the_process_would)
 {
 	struct run_target self;
 	uint64_t value = 1;
 	char *page = mmap(NULL, 12288, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	needs_seccomp();
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_return_code(mprotect(page + 4096, 4096, PROT_READ), errno);
@@ -286,7 +280,7 @@ static void run_target_write_faults_where_the_process_would(void **state)
 	munmap(page, 12288);
 }
 
-static void run_target_gather_ends_at_the_first_fault(void **state)
+TEST(run_target_gather_ends_at_the_first_fault)
 {
 	struct run_target self;
 	char from[] = "abcdef", to[] = "--------";
@@ -294,7 +288,6 @@ static void run_target_gather_ends_at_the_first_fault(void **state)
 		{ from, 2 }, { from, 0 }, { from + 4, 2 }, { (void *)8, 1 }, { from, 1 },
 	};
 
-	(void)state;
 	needs_seccomp();
 	assert_int_equal(run_target_open(&self, getpid()), 0);
 	assert_int_equal(run_target_gather(&self, to, 6, pieces, 5), 4);
@@ -304,7 +297,7 @@ static void run_target_gather_ends_at_the_first_fault(void **state)
 }
 
 /* Where a thread is bound to one CPU, that is the one. */
-static void run_target_join_goes_where_the_thread_may_run(void **state)
+TEST(run_target_join_goes_where_the_thread_may_run)
 {
 	struct run_target target;
 	cpu_set_t before, one, now;
@@ -312,7 +305,6 @@ static void run_target_join_goes_where_the_thread_may_run(void **state)
 	pid_t pid;
 	char c;
 
-	(void)state;
 	needs_seccomp();
 	assert_return_code(sched_getaffinity(0, sizeof(before), &before), errno);
 	while (!CPU_ISSET(++cpu, &before))
@@ -358,20 +350,19 @@ static void refuse_the_flag(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
 	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	struct sock_fprog program = { COUNT(code), code };
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-static void run_on_a_kernel_before_5_19_is_one_line_and_125(void **state)
+TEST(run_on_a_kernel_before_5_19_is_one_line_and_125)
 {
 	char *argv[] = { "/bin/true", NULL }, text[512] = "";
 	struct run_program program;
 	int ends[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_return_code(pipe(ends), errno);
 	pid = fork();
 	if (pid == 0) {
@@ -386,20 +377,4 @@ static void run_on_a_kernel_before_5_19_is_one_line_and_125(void **state)
 	close(ends[0]);
 	assert_non_null(strstr(text, "Linux 5.19 or later"));
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(run_filter_hands_over_native_calls_with_their_arguments),
-		cmocka_unit_test(run_call_of_a_killed_process_is_gone),
-		cmocka_unit_test(run_call_before_an_execve_is_gone_though_the_id_lives),
-		cmocka_unit_test(run_target_of_a_thread_is_its_process),
-		cmocka_unit_test(run_target_write_faults_where_the_process_would),
-		cmocka_unit_test(run_target_gather_ends_at_the_first_fault),
-		cmocka_unit_test(run_target_join_goes_where_the_thread_may_run),
-		cmocka_unit_test(run_on_a_kernel_before_5_19_is_one_line_and_125),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

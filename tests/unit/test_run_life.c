@@ -69,13 +69,12 @@ static int keep_from(const int place[KEPT])
 	return 0;
 }
 
-static void run_fds_keep_only_leaves_each_in_its_place_wherever_it_was(void **state)
+TEST(run_fds_keep_only_leaves_each_in_its_place_wherever_it_was)
 {
 	const int places[][KEPT] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 }, { 2, 0, 1 },
 				     { 1, 0, 2 }, { 9, 0, 1 }, { 5, 4, 3 }, { 4, 0, 9 } };
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < COUNT(places); i++) {
 		int status;
 		pid_t pid = fork();
 
@@ -86,28 +85,38 @@ static void run_fds_keep_only_leaves_each_in_its_place_wherever_it_was(void **st
 	}
 }
 
-/* This program, made one: its child calls when it is gone, and tells what was answered. */
-static int leave_one_behind(int tell)
+#define REPORT "KMES_TEST_REPORT"
+
+/*
+ * With a descriptor in REPORT this program is one that kmes-run starts: its child makes a
+ * call after the parent has exited, and reports the result there.
+ */
+static __attribute__((constructor)) void leave_one_behind(void)
 {
-	pid_t parent = getpid(), pid = fork();
+	const char *report = getenv(REPORT);
+	pid_t parent = getpid(), pid;
 	int answer;
 
+	if (!report)
+		return;
+	pid = fork();
 	if (pid)
-		return pid < 0;
+		_exit(pid < 0);
 	while (getppid() == parent)
 		usleep(1000);
 	answer = syscall(KMES_NR_ATTACH, 0, NULL) < 0 ? errno : 0;
-	return write(tell, &answer, sizeof(answer)) != sizeof(answer);
+	_exit(write(atoi(report), &answer, sizeof(answer)) != sizeof(answer));
 }
 
 /* Its own descriptors lie as when a shell starts kmes-run: the device is the first. */
-static _Noreturn void run_and_leave(int tell)
+static _Noreturn void run_and_leave(int report)
 {
-	char number[16], *argv[] = { "/proc/self/exe", number, NULL };
+	char number[16], *argv[] = { "/proc/self/exe", NULL };
 	int device = open("/dev/null", O_RDWR | O_CLOEXEC), moved, status;
 	struct run_program program;
 
-	snprintf(number, sizeof(number), "%d", tell);
+	snprintf(number, sizeof(number), "%d", report);
+	setenv(REPORT, number, 1);
 	if (run_program_prepare(&program, argv) || run_program_start(&program, argv[0]) ||
 	    waitpid(program.pid, &status, 0) != program.pid || status)
 		_exit(1);
@@ -119,13 +128,12 @@ static _Noreturn void run_and_leave(int tell)
 }
 
 /* The device that is here knows none of the calls: ENOTTY comes from it alone. */
-static void run_survivors_calls_are_made_through_the_device(void **state)
+TEST(run_survivors_calls_are_made_through_the_device)
 {
 	struct pollfd p = { .events = POLLIN };
 	int ends[2], status, answer = 0;
 	pid_t pid;
 
-	(void)state;
 	needs_seccomp();
 	assert_return_code(pipe(ends), errno);
 	pid = fork();
@@ -179,13 +187,12 @@ static int job_that_stops_itself(const char *script)
 }
 
 /* Else the shell would wait for what only it can continue. */
-static void run_stops_with_a_program_that_stops_itself_in_the_foreground(void **state)
+TEST(run_stops_with_a_program_that_stops_itself_in_the_foreground)
 {
 	char text[256];
 	int terminal, status;
 	pid_t shell;
 
-	(void)state;
 	needs_seccomp();
 	shell = forkpty(&terminal, NULL, NULL, NULL);
 	if (shell == 0)
@@ -196,19 +203,4 @@ static void run_stops_with_a_program_that_stops_itself_in_the_foreground(void **
 	assert_int_equal(waitpid(shell, &status, 0), shell);
 	assert_int_equal(status, 0);
 	close(terminal);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			run_fds_keep_only_leaves_each_in_its_place_wherever_it_was),
-		cmocka_unit_test(run_survivors_calls_are_made_through_the_device),
-		cmocka_unit_test(
-			run_stops_with_a_program_that_stops_itself_in_the_foreground),
-	};
-
-	if (argc > 1)
-		return leave_one_behind(atoi(argv[1]));
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

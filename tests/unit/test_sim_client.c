@@ -17,9 +17,8 @@ static bool other_magic(struct server *s, const struct sim_request *request,
 	return true;
 }
 
-static void sim_client_open_of_a_stranger_is_refused(void **state)
+TEST(sim_client_open_of_a_stranger_is_refused)
 {
-	(void)state;
 	assert_int_equal(start(other_magic), -EPROTO);
 	server_stop();
 }
@@ -35,9 +34,8 @@ static bool full(struct server *s, const struct sim_request *request,
 	return false;
 }
 
-static void sim_client_open_of_a_full_simulator_says_so(void **state)
+TEST(sim_client_open_of_a_full_simulator_says_so)
 {
-	(void)state;
 	assert_int_equal(start(full), -EMFILE);
 	assert_non_null(strstr(err.text, "takes no more clients"));
 	server_stop();
@@ -52,12 +50,11 @@ static bool hangs_up_later(struct server *s, const struct sim_request *request,
 }
 
 /* The end of the simulator is an end, not a failure of some call. */
-static void sim_client_requests_after_the_end_say_so(void **state)
+TEST(sim_client_requests_after_the_end_say_so)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 	struct kmes_counters counters;
 
-	(void)state;
 	assert_int_equal(start(hangs_up_later), 0);
 	assert_int_equal(kmes_source_alive(src), 1);
 	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
@@ -82,12 +79,11 @@ static bool answers_twice_and_hangs_up(struct server *s,
 }
 
 /* A reply that came late is not waited for any more, and is no sign of life. */
-static void sim_client_end_is_seen_behind_a_late_reply(void **state)
+TEST(sim_client_end_is_seen_behind_a_late_reply)
 {
 	struct kmes_counters counters;
 	int tries = 1000;
 
-	(void)state;
 	assert_int_equal(start(answers_twice_and_hangs_up), 0);
 	assert_int_equal(kmes_source_counters(src, 0, &counters), 0);
 	while (kmes_source_alive(src) && --tries)
@@ -111,11 +107,10 @@ static bool late_reply_first(struct server *s, const struct sim_request *request
 	return true;
 }
 
-static void sim_client_late_reply_is_thrown_away(void **state)
+TEST(sim_client_late_reply_is_thrown_away)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 
-	(void)state;
 	assert_int_equal(start(late_reply_first), 0);
 	assert_int_equal(kmes_source_emit(src, -1, &r), 0);
 	server_stop();
@@ -134,12 +129,11 @@ static bool late_replies_alone(struct server *s, const struct sim_request *reque
 }
 
 /* Also of an emit, which no stop breaks off. */
-static void sim_client_late_replies_alone_are_no_answer(void **state)
+TEST(sim_client_late_replies_alone_are_no_answer)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 	struct kmes_counters counters;
 
-	(void)state;
 	assert_int_equal(start(late_replies_alone), 0);
 	assert_int_equal(kmes_source_emit(src, -1, &r), -ETIMEDOUT);
 	stopped = 1;
@@ -163,7 +157,7 @@ static bool as_told(struct server *s, const struct sim_request *request,
 }
 
 /* Who believed it would go on for ever, or behind the end of the batch. */
-static void sim_client_impossible_answers_are_refused(void **state)
+TEST(sim_client_impossible_answers_are_refused)
 {
 	static const struct {
 		int32_t error;
@@ -176,9 +170,8 @@ static void sim_client_impossible_answers_are_refused(void **state)
 	uint32_t emitted;
 	size_t i;
 
-	(void)state;
 	assert_int_equal(start(as_told), 0);
-	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+	for (i = 0; i < COUNT(answers); i++) {
 		error_told = answers[i].error;
 		count_told = answers[i].count;
 		assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted),
@@ -190,19 +183,4 @@ static void sim_client_impossible_answers_are_refused(void **state)
 	assert_int_equal(kmes_source_emit_batch(src, -1, r, 2, &emitted), -EINVAL);
 	assert_int_equal(emitted, 1);
 	server_stop();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sim_client_open_of_a_stranger_is_refused),
-		cmocka_unit_test(sim_client_open_of_a_full_simulator_says_so),
-		cmocka_unit_test(sim_client_requests_after_the_end_say_so),
-		cmocka_unit_test(sim_client_end_is_seen_behind_a_late_reply),
-		cmocka_unit_test(sim_client_late_reply_is_thrown_away),
-		cmocka_unit_test(sim_client_late_replies_alone_are_no_answer),
-		cmocka_unit_test(sim_client_impossible_answers_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,28 +11,26 @@
 static struct sim_options options;
 static struct sim *sim;
 
-static int make_sim(void **state)
+static void make_sim(void)
 {
 	static const struct kmes_cpus no_holes;
 
-	(void)state;
 	sim = calloc(1, sizeof(*sim));
 	sim->options = &options;
 	sim->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sim_peers_init(&sim->peers, 100);
 	sim->self = sim_peers_get(&sim->peers, getpid());
-	return sim_slots_init(&sim->slots, 2, &no_holes, 4 << 20);
+	assert_int_equal(sim_slots_init(&sim->slots, 2, &no_holes, 4 << 20), 0);
 }
 
-static int free_sim(void **state)
+static void free_sim(void)
 {
-	(void)state;
 	close(sim->epoll);
 	sim_slots_fini(&sim->slots);
 	sim_peers_fini(&sim->peers);
 	free(sim);
-	return 0;
 }
+EACH_TEST(make_sim, free_sim);
 
 /* Every event of a ring that was not lapped yet is one that a client could have sent. */
 static void assert_well_formed(const struct kmes_ring_writer *w)
@@ -55,11 +53,10 @@ static void assert_well_formed(const struct kmes_ring_writer *w)
 	}
 }
 
-static void sim_demo_events_are_well_formed(void **state)
+TEST(sim_demo_events_are_well_formed)
 {
 	unsigned int i;
 
-	(void)state;
 	assert_int_equal(sim_demo_start(sim), 0);
 	for (i = 0; i < 10000; i++)
 		sim->demo.ready(sim, &sim->demo);
@@ -73,13 +70,12 @@ static void sim_demo_events_are_well_formed(void **state)
 }
 
 /* What is due by the clock is sent, in slices, and then no more. */
-static void sim_load_sends_what_is_due(void **state)
+TEST(sim_load_sends_what_is_due)
 {
 	const struct kmes_ring_writer *w = &sim->slots.rings[0].writer;
 
 	uint64_t start_ns = sim_now_ns(), passed_ms;
 
-	(void)state;
 	options.load = 1000;
 	assert_int_equal(sim_load_start(sim), 0);
 	assert_int_equal(sim->load_count, 0);
@@ -99,16 +95,4 @@ static void sim_load_sends_what_is_due(void **state)
 	passed_ms = (sim_now_ns() - start_ns) / 1000000 + 1;
 	assert_true(sim->load_due.units <= 100 * passed_ms * KMES_RATE_TOKEN);
 	close(sim->load.fd);
-}
-
-#define GENERATOR_TEST(name) cmocka_unit_test_setup_teardown(name, make_sim, free_sim)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		GENERATOR_TEST(sim_demo_events_are_well_formed),
-		GENERATOR_TEST(sim_load_sends_what_is_due),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

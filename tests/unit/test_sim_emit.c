@@ -16,11 +16,10 @@ static struct sim_options options;
 static struct sim *sim;
 static struct sim_client client;
 
-static int make_sim(void **state)
+static void make_sim(void)
 {
 	static const struct kmes_cpus no_holes;
 
-	(void)state;
 	options = (struct sim_options){
 		.limits = { 65536, 32 },
 		.max_emit_rate = RATE,
@@ -30,17 +29,16 @@ static int make_sim(void **state)
 	sim_peers_init(&sim->peers, RATE);
 	client = (struct sim_client){ .has_privileges = true };
 	client.peer = sim_peers_get(&sim->peers, getpid());
-	return sim_slots_init(&sim->slots, 2, &no_holes, CAPACITY);
+	assert_int_equal(sim_slots_init(&sim->slots, 2, &no_holes, CAPACITY), 0);
 }
 
-static int free_sim(void **state)
+static void free_sim(void)
 {
-	(void)state;
 	sim_slots_fini(&sim->slots);
 	sim_peers_fini(&sim->peers);
 	free(sim);
-	return 0;
 }
+EACH_TEST(make_sim, free_sim);
 
 /* A body as a client builds it. */
 struct builder {
@@ -137,12 +135,11 @@ static void use_up_the_rate(void)
 }
 
 /* Each case fails at everything behind its own check, too. [E1] */
-static void sim_emit_refusals_come_in_order(void **state)
+TEST(sim_emit_refusals_come_in_order)
 {
 	uint32_t emitted = 99;
 	struct builder b;
 
-	(void)state;
 	use_up_the_rate();
 	client.has_privileges = false;
 	b = begin(1);
@@ -195,13 +192,12 @@ static void sim_emit_refusals_come_in_order(void **state)
 }
 
 /* [E5 E6 E7] */
-static void sim_emit_writes_the_bytes_as_they_are(void **state)
+TEST(sim_emit_writes_the_bytes_as_they_are)
 {
 	struct kmes_event_header h;
 	uint32_t emitted;
 	struct builder b = begin(1);
 
-	(void)state;
 	add(&b, "app.login", "\xcd\x00\x05", 3);
 	assert_int_equal(emit_on(1, &b, 1, &emitted), 0);
 	assert_int_equal(emitted, 1);
@@ -220,12 +216,11 @@ static void sim_emit_writes_the_bytes_as_they_are(void **state)
 }
 
 /* [E8 E11] */
-static void sim_emit_batch_writes_the_prefix_and_refunds_the_rest(void **state)
+TEST(sim_emit_batch_writes_the_prefix_and_refunds_the_rest)
 {
 	uint32_t emitted;
 	struct builder b = begin(4);
 
-	(void)state;
 	client.peer->bucket.units = RATE * KMES_RATE_TOKEN;
 	client.peer->bucket.filled_ns = UINT64_MAX; /* no time passes */
 	add(&b, "a", "\x01", 1);
@@ -240,12 +235,11 @@ static void sim_emit_batch_writes_the_prefix_and_refunds_the_rest(void **state)
 }
 
 /* [E11] */
-static void sim_emit_batch_beyond_the_rate_is_refused_whole(void **state)
+TEST(sim_emit_batch_beyond_the_rate_is_refused_whole)
 {
 	uint32_t emitted, i;
 	struct builder b = begin(3);
 
-	(void)state;
 	client.peer->bucket.units = 2 * KMES_RATE_TOKEN;
 	client.peer->bucket.filled_ns = UINT64_MAX;
 	for (i = 0; i < 3; i++)
@@ -261,12 +255,11 @@ static void sim_emit_batch_beyond_the_rate_is_refused_whole(void **state)
 	assert_int_equal(client.peer->bucket.units, 2 * KMES_RATE_TOKEN);
 }
 
-static void sim_emit_hole_is_refused(void **state)
+TEST(sim_emit_hole_is_refused)
 {
 	uint32_t emitted;
 	struct builder b = begin(1);
 
-	(void)state;
 	add(&b, "a", "\x01", 1);
 	assert_int_equal(emit_on(2, &b, 1, &emitted), -EINVAL);
 	b = begin(1);
@@ -295,12 +288,11 @@ static void assert_newest_are_whole(uint32_t size, uint32_t count)
 }
 
 /* Twenty events of 10000 bytes in a ring of 65536: the newest six stay. [E9] */
-static void sim_emit_batch_larger_than_the_ring_keeps_the_newest(void **state)
+TEST(sim_emit_batch_larger_than_the_ring_keeps_the_newest)
 {
 	uint32_t emitted, i;
 	struct builder b = begin(20);
 
-	(void)state;
 	for (i = 0; i < 20; i++)
 		add_large(&b, 10000 - 78, i + 1);
 	assert_int_equal(emit_file(&b, 20, &emitted), 0);
@@ -311,12 +303,11 @@ static void sim_emit_batch_larger_than_the_ring_keeps_the_newest(void **state)
 }
 
 /* The last one is bad: what was staged of the others is written all the same. [E8 E9] */
-static void sim_emit_large_batch_writes_its_prefix(void **state)
+TEST(sim_emit_large_batch_writes_its_prefix)
 {
 	uint32_t emitted, i;
 	struct builder b = begin(21);
 
-	(void)state;
 	for (i = 0; i < 20; i++)
 		add_large(&b, 10000 - 78, i + 1);
 	add(&b, "t", "\xc1", 1);
@@ -326,7 +317,7 @@ static void sim_emit_large_batch_writes_its_prefix(void **state)
 }
 
 /* A file that is shorter than it said. */
-static void sim_emit_body_cut_off_is_a_fault(void **state)
+TEST(sim_emit_body_cut_off_is_a_fault)
 {
 	uint32_t emitted;
 	struct builder b = begin(2);
@@ -334,7 +325,6 @@ static void sim_emit_body_cut_off_is_a_fault(void **state)
 	const struct sim_request request = { .cpu = 0, .count = 2 };
 	const struct sim_body body = { NULL, fd, 1 << 20 };
 
-	(void)state;
 	add(&b, "a", "\x01", 1);
 	tell_lengths(&b, 1, 5000);
 	assert_int_equal(write(fd, b.bytes, b.len), (ssize_t)b.len);
@@ -346,13 +336,12 @@ static void sim_emit_body_cut_off_is_a_fault(void **state)
 }
 
 /* [E10] */
-static void sim_emit_trusted_drop_spends_a_sequence(void **state)
+TEST(sim_emit_trusted_drop_spends_a_sequence)
 {
 	static uint8_t payload[CAPACITY];
 	const struct kmes_pack too_large = { payload, sizeof(payload), 32768, false };
 	const struct kmes_pack none = { payload, 0, 0, false };
 
-	(void)state;
 	sim_emit_trusted(sim, &sim->slots.rings[0], KMES_ORIGIN_KMES, client.peer->guid,
 			 "t", &too_large);
 	assert_int_equal(ring(0)->sequence, 1);
@@ -364,34 +353,13 @@ static void sim_emit_trusted_drop_spends_a_sequence(void **state)
 	assert_int_equal(kmes_ring_live(ring(0)), 1);
 }
 
-static void sim_emit_stamps_follow_the_clock_offset(void **state)
+TEST(sim_emit_stamps_follow_the_clock_offset)
 {
 	struct kmes_stamp before, after;
 
-	(void)state;
 	sim_stamp_take(sim, &before, 0, client.peer->guid);
 	sim->clock_offset_ns = -3600000000000;
 	sim_stamp_take(sim, &after, 0, client.peer->guid);
 	assert_true(after.timestamp < before.timestamp - 3590000000000);
 	assert_true(after.timestamp >= before.timestamp - 3600000000000);
-}
-
-#define EMIT_TEST(name) cmocka_unit_test_setup_teardown(name, make_sim, free_sim)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		EMIT_TEST(sim_emit_refusals_come_in_order),
-		EMIT_TEST(sim_emit_writes_the_bytes_as_they_are),
-		EMIT_TEST(sim_emit_batch_writes_the_prefix_and_refunds_the_rest),
-		EMIT_TEST(sim_emit_batch_beyond_the_rate_is_refused_whole),
-		EMIT_TEST(sim_emit_hole_is_refused),
-		EMIT_TEST(sim_emit_batch_larger_than_the_ring_keeps_the_newest),
-		EMIT_TEST(sim_emit_large_batch_writes_its_prefix),
-		EMIT_TEST(sim_emit_body_cut_off_is_a_fault),
-		EMIT_TEST(sim_emit_trusted_drop_spends_a_sequence),
-		EMIT_TEST(sim_emit_stamps_follow_the_clock_offset),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

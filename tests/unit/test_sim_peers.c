@@ -23,9 +23,8 @@ static void assert_guid(uint64_t pid, uint64_t start_time, const char *expected)
  * Two SipHash-2-4 of (pid, start, 0) and (pid, start, 1) by another implementation, which
  * gives the published value for the published key, with version 8 and variant 2 set.
  */
-static void sim_peers_guid_is_two_hashes_with_version_and_variant(void **state)
+TEST(sim_peers_guid_is_two_hashes_with_version_and_variant)
 {
-	(void)state;
 	assert_guid(1234, 567890,
 		    "\xb1\xdf\xa9\xc0\xc0\x6a\x6f\x81\x92\x68\x22\x25\x58\x6f\xdb\x3b");
 	assert_guid(1235, 567890,
@@ -34,12 +33,11 @@ static void sim_peers_guid_is_two_hashes_with_version_and_variant(void **state)
 		    "\xef\x6d\x6e\xf8\x1c\x6e\xd0\x8b\xb3\xea\xd3\x75\x73\x3b\xcf\x18");
 }
 
-static void sim_peers_one_process_is_one_peer(void **state)
+TEST(sim_peers_one_process_is_one_peer)
 {
 	static struct sim_peers peers;
 	struct sim_peer *a, *b, *other;
 
-	(void)state;
 	sim_peers_init(&peers, RATE);
 	a = sim_peers_get(&peers, getpid());
 	b = sim_peers_get(&peers, getpid());
@@ -54,12 +52,11 @@ static void sim_peers_one_process_is_one_peer(void **state)
 }
 
 /* Closing and connecting again must not be a way around the rate. [E11] */
-static void sim_peers_bucket_outlives_its_connections(void **state)
+TEST(sim_peers_bucket_outlives_its_connections)
 {
 	static struct sim_peers peers;
 	struct sim_peer *peer;
 
-	(void)state;
 	sim_peers_init(&peers, RATE);
 	peer = sim_peers_get(&peers, getpid());
 	assert_true(kmes_rate_reserve(&peer->bucket, RATE, RATE, sim_now_ns()));
@@ -70,12 +67,11 @@ static void sim_peers_bucket_outlives_its_connections(void **state)
 }
 
 /* A pid that comes back belongs to another process. */
-static void sim_peers_process_without_a_start_time_is_served(void **state)
+TEST(sim_peers_process_without_a_start_time_is_served)
 {
 	static struct sim_peers peers;
 	struct sim_peer *peer, *again;
 
-	(void)state;
 	sim_peers_init(&peers, RATE);
 	peer = sim_peers_get(&peers, 0);
 	assert_non_null(peer);
@@ -86,23 +82,9 @@ static void sim_peers_process_without_a_start_time_is_served(void **state)
 	sim_peers_fini(&peers);
 }
 
-static void sim_memory_knows_what_there_cannot_be(void **state)
+TEST(sim_memory_knows_what_there_cannot_be)
 {
-	(void)state;
 	assert_true(sim_memory_has(4096));
 	assert_false(sim_memory_has(1ull << 60));
 	assert_false(sim_memory_has(UINT64_MAX));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sim_peers_guid_is_two_hashes_with_version_and_variant),
-		cmocka_unit_test(sim_peers_one_process_is_one_peer),
-		cmocka_unit_test(sim_peers_bucket_outlives_its_connections),
-		cmocka_unit_test(sim_peers_process_without_a_start_time_is_served),
-		cmocka_unit_test(sim_memory_knows_what_there_cannot_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,19 +24,17 @@ static bool is_cut_off(void)
 	return sim->clients == NULL;
 }
 
-static int make_sim(void **state)
+static void make_sim(void)
 {
 	static const struct kmes_cpus no_holes;
 	int ends[2];
 
-	(void)state;
 	options = (struct sim_options){ .limits = { 65536, 32 }, .max_emit_rate = 10000 };
 	sim = calloc(1, sizeof(*sim));
 	sim->options = &options;
 	memcpy(sim->stream_id, "0123456789abcdef", 16);
 	sim_peers_init(&sim->peers, 10000);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -1;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	fd = ends[0];
 	client = calloc(1, sizeof(*client));
 	client->watch.fd = ends[1];
@@ -45,20 +43,19 @@ static int make_sim(void **state)
 	client->peer = sim_peers_get(&sim->peers, getpid());
 	sim->clients = client;
 	sim->client_count = 1;
-	return sim_slots_init(&sim->slots, 2, &no_holes, CAPACITY);
+	assert_int_equal(sim_slots_init(&sim->slots, 2, &no_holes, CAPACITY), 0);
 }
 
-static int free_sim(void **state)
+static void free_sim(void)
 {
-	(void)state;
 	if (!is_cut_off())
 		sim_client_close(sim, client);
 	close(fd);
 	sim_slots_fini(&sim->slots);
 	sim_peers_fini(&sim->peers);
 	free(sim);
-	return 0;
 }
+EACH_TEST(make_sim, free_sim);
 
 static void serve(void)
 {
@@ -130,11 +127,10 @@ static struct sim_reply ask(struct sim_request request)
 	return reply;
 }
 
-static void sim_requests_hello_tells_stream_and_limits(void **state)
+TEST(sim_requests_hello_tells_stream_and_limits)
 {
 	struct sim_reply reply = ask((struct sim_request){ .op = SIM_HELLO, .value = 1 });
 
-	(void)state;
 	assert_int_equal(reply.error, 0);
 	assert_memory_equal(reply.hello.magic, "KMES-SIM", 8);
 	assert_memory_equal(reply.hello.stream_id, "0123456789abcdef", 16);
@@ -147,14 +143,13 @@ static void sim_requests_hello_tells_stream_and_limits(void **state)
 }
 
 /* [A1 A9] */
-static void sim_requests_attach_gives_two_descriptors_of_the_ring(void **state)
+TEST(sim_requests_attach_gives_two_descriptors_of_the_ring)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .id = 5, .cpu = 1 };
 	int fds[SIM_FDS], again[SIM_FDS];
 	struct kmes_producer_page page;
 	struct sim_reply reply;
 
-	(void)state;
 	send_bytes(&request, sizeof(request));
 	serve();
 	reply = receive(fds);
@@ -176,12 +171,11 @@ static void sim_requests_attach_gives_two_descriptors_of_the_ring(void **state)
 }
 
 /* [A5 A6] */
-static void sim_requests_attach_is_refused_with_a_reason(void **state)
+TEST(sim_requests_attach_is_refused_with_a_reason)
 {
 	struct sim_request attach = { .op = SIM_ATTACH, .cpu = 2 };
 	const struct sim_request slots = { .op = SIM_SLOTS };
 
-	(void)state;
 	assert_int_equal(ask(attach).error, -EINVAL);
 	attach.cpu = SIM_CPU_ANY;
 	assert_int_equal(ask(attach).error, -EINVAL);
@@ -211,14 +205,13 @@ static struct kmes_event_header newest(void)
 }
 
 /* [F1 F4] */
-static void sim_requests_capacity_out_of_range_is_rejected_and_told(void **state)
+TEST(sim_requests_capacity_out_of_range_is_rejected_and_told)
 {
 	static const uint64_t wrong[] = { 0, 65535, 98304, 536870912, UINT64_MAX };
 	struct sim_request request = { .op = SIM_SET_CAPACITY };
 	unsigned int i;
 
-	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (i = 0; i < COUNT(wrong); i++) {
 		request.value = wrong[i];
 		assert_int_equal(ask(request).error, -ERANGE);
 	}
@@ -231,11 +224,10 @@ static void sim_requests_capacity_out_of_range_is_rejected_and_told(void **state
 }
 
 /* [F2 F4] */
-static void sim_requests_capacity_change_is_told_and_no_change_is_not(void **state)
+TEST(sim_requests_capacity_change_is_told_and_no_change_is_not)
 {
 	struct sim_request request = { .op = SIM_SET_CAPACITY, .value = CAPACITY };
 
-	(void)state;
 	assert_int_equal(ask(request).error, 0);
 	assert_int_equal(newest().event_size, 0);
 	assert_int_equal(sim->slots.rings[0].writer.generation, 1);
@@ -249,12 +241,11 @@ static void sim_requests_capacity_change_is_told_and_no_change_is_not(void **sta
 }
 
 /* [F3 F4] */
-static void sim_requests_capacity_without_memory_is_told(void **state)
+TEST(sim_requests_capacity_without_memory_is_told)
 {
 	const struct sim_request request = { .op = SIM_SET_CAPACITY,
 					     .value = 2 * CAPACITY };
 
-	(void)state;
 	sim->slots.fail_after = 1;
 	assert_int_equal(ask(request).error, -ENOMEM);
 	assert_int_equal(sim->slots.capacity, CAPACITY);
@@ -287,13 +278,12 @@ static struct emit_message emit_message(void)
 
 #define EMIT_LEN (sizeof(struct sim_request) + sizeof(struct sim_entry) + 2)
 
-static void sim_requests_emit_writes_and_counts(void **state)
+TEST(sim_requests_emit_writes_and_counts)
 {
 	const struct emit_message m = emit_message();
 	struct sim_reply reply;
 	int fds[SIM_FDS];
 
-	(void)state;
 	send_bytes(&m, EMIT_LEN);
 	serve();
 	reply = receive(fds);
@@ -319,12 +309,11 @@ static int body_file(const struct emit_message *m, int seals)
 	return file;
 }
 
-static void sim_requests_emit_takes_a_sealed_file(void **state)
+TEST(sim_requests_emit_takes_a_sealed_file)
 {
 	const struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE), fds[SIM_FDS];
 
-	(void)state;
 	send_fds(&m, sizeof(m.request), &file, 1);
 	serve();
 	assert_false(is_cut_off());
@@ -334,24 +323,22 @@ static void sim_requests_emit_takes_a_sealed_file(void **state)
 }
 
 /* A file that its sender could still change, or one that could block us. */
-static void sim_requests_emit_from_an_open_file_cuts_off(void **state)
+TEST(sim_requests_emit_from_an_open_file_cuts_off)
 {
 	const struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK);
 
-	(void)state;
 	send_fds(&m, sizeof(m.request), &file, 1);
 	serve();
 	assert_true(is_cut_off());
 	close(file);
 }
 
-static void sim_requests_emit_from_a_pipe_cuts_off(void **state)
+TEST(sim_requests_emit_from_a_pipe_cuts_off)
 {
 	const struct emit_message m = emit_message();
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	send_fds(&m, sizeof(m.request), ends, 1);
 	serve();
@@ -360,12 +347,11 @@ static void sim_requests_emit_from_a_pipe_cuts_off(void **state)
 	close(ends[1]);
 }
 
-static void sim_requests_emit_from_a_short_file_cuts_off(void **state)
+TEST(sim_requests_emit_from_a_short_file_cuts_off)
 {
 	struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE);
 
-	(void)state;
 	m.request.body_len = 1ull << 62;
 	send_fds(&m, sizeof(m.request), &file, 1);
 	serve();
@@ -373,72 +359,65 @@ static void sim_requests_emit_from_a_short_file_cuts_off(void **state)
 	close(file);
 }
 
-static void sim_requests_emit_by_file_and_message_cuts_off(void **state)
+TEST(sim_requests_emit_by_file_and_message_cuts_off)
 {
 	const struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE);
 
-	(void)state;
 	send_fds(&m, EMIT_LEN, &file, 1);
 	serve();
 	assert_true(is_cut_off());
 	close(file);
 }
 
-static void sim_requests_emit_of_another_length_cuts_off(void **state)
+TEST(sim_requests_emit_of_another_length_cuts_off)
 {
 	const struct emit_message m = emit_message();
 
-	(void)state;
 	send_bytes(&m, EMIT_LEN - 1);
 	serve();
 	assert_true(is_cut_off());
 	assert_int_equal(sim->slots.rings[0].writer.sequence, 0);
 }
 
-static void sim_requests_request_with_a_tail_cuts_off(void **state)
+TEST(sim_requests_request_with_a_tail_cuts_off)
 {
 	struct emit_message m = emit_message();
 
-	(void)state;
 	m.request.op = SIM_CAPACITY;
 	send_bytes(&m, EMIT_LEN);
 	serve();
 	assert_true(is_cut_off());
 }
 
-static void sim_requests_short_message_cuts_off(void **state)
+TEST(sim_requests_short_message_cuts_off)
 {
-	(void)state;
 	send_bytes("x", 1);
 	serve();
 	assert_true(is_cut_off());
 }
 
-static void sim_requests_empty_message_cuts_off(void **state)
+TEST(sim_requests_empty_message_cuts_off)
 {
-	(void)state;
 	send_bytes("", 0);
 	serve();
 	assert_true(is_cut_off());
 }
 
-static void sim_requests_huge_message_cuts_off(void **state)
+TEST(sim_requests_huge_message_cuts_off)
 {
 	static uint8_t huge[100000];
 
-	(void)state;
 	huge[0] = SIM_EMIT;
 	send_bytes(huge, sizeof(huge));
 	serve();
 	assert_true(is_cut_off());
 }
 
-static void sim_requests_hang_up_in_mid_request_is_noticed(void **state)
+TEST(sim_requests_hang_up_in_mid_request_is_noticed)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 1 };
 
-	(void)state;
 	send_bytes(&request, sizeof(request));
 	close(fd);
 	fd = -1;
@@ -446,31 +425,28 @@ static void sim_requests_hang_up_in_mid_request_is_noticed(void **state)
 	assert_true(is_cut_off());
 }
 
-static void sim_requests_anything_before_hello_cuts_off(void **state)
+TEST(sim_requests_anything_before_hello_cuts_off)
 {
 	const struct sim_request request = { .op = SIM_CAPACITY };
 
-	(void)state;
 	client->is_greeted = false;
 	send_bytes(&request, sizeof(request));
 	serve();
 	assert_true(is_cut_off());
 }
 
-static void sim_requests_unknown_request_is_refused(void **state)
+TEST(sim_requests_unknown_request_is_refused)
 {
-	(void)state;
 	assert_int_equal(ask((struct sim_request){ .op = 0 }).error, -EOPNOTSUPP);
 	assert_int_equal(ask((struct sim_request){ .op = 12345 }).error, -EOPNOTSUPP);
 }
 
 /* A client that never reads what it is told must not make us wait. */
-static void sim_requests_replies_piling_up_cut_off(void **state)
+TEST(sim_requests_replies_piling_up_cut_off)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 1 };
 	unsigned int n;
 
-	(void)state;
 	for (n = 0; n < 100000 && !is_cut_off(); n++) {
 		send_bytes(&request, sizeof(request));
 		serve();
@@ -489,14 +465,13 @@ static unsigned int open_descriptors(void)
 	return n;
 }
 
-static void sim_requests_unwanted_descriptors_are_closed(void **state)
+TEST(sim_requests_unwanted_descriptors_are_closed)
 {
 	const struct sim_request request = { .op = SIM_CAPACITY, .id = 3 };
 	const int many[8] = { 0, 1, 2, 0, 1, 2, 0, 1 };
 	unsigned int before = open_descriptors();
 	int fds[SIM_FDS];
 
-	(void)state;
 	send_fds(&request, sizeof(request), many, 8);
 	serve();
 	assert_int_equal(receive(fds).error, 0);
@@ -506,13 +481,12 @@ static void sim_requests_unwanted_descriptors_are_closed(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-static void sim_requests_attach_keeps_no_descriptors(void **state)
+TEST(sim_requests_attach_keeps_no_descriptors)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 0 };
 	unsigned int before = open_descriptors(), i;
 	int fds[SIM_FDS];
 
-	(void)state;
 	for (i = 0; i < 20; i++) {
 		send_bytes(&request, sizeof(request));
 		serve();
@@ -523,13 +497,12 @@ static void sim_requests_attach_keeps_no_descriptors(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-static void sim_requests_test_hooks_need_the_option(void **state)
+TEST(sim_requests_test_hooks_need_the_option)
 {
 	struct sim_request request = { .op = SIM_TEST,
 				       .count = SIM_TEST_DROP,
 				       .value = 3 };
 
-	(void)state;
 	assert_int_equal(ask(request).error, -EPERM);
 	assert_int_equal(sim->slots.rings[0].writer.sequence, 0);
 	options.testing = true;
@@ -539,14 +512,13 @@ static void sim_requests_test_hooks_need_the_option(void **state)
 }
 
 /* The client gets the ring that was current when it asked; its page tells of the swap. */
-static void sim_requests_swap_falls_within_the_attach(void **state)
+TEST(sim_requests_swap_falls_within_the_attach)
 {
 	const struct sim_request attach = { .op = SIM_ATTACH, .cpu = 0 };
 	struct kmes_producer_page page;
 	struct sim_reply reply;
 	int fds[SIM_FDS];
 
-	(void)state;
 	options.testing = true;
 	ask((struct sim_request){
 		.op = SIM_TEST, .count = SIM_TEST_SWAP, .value = 2 * CAPACITY });
@@ -560,39 +532,4 @@ static void sim_requests_swap_falls_within_the_attach(void **state)
 	assert_int_equal(sim->slots.capacity, 2 * CAPACITY);
 	close(fds[0]);
 	close(fds[1]);
-}
-
-#define REQUEST_TEST(name) cmocka_unit_test_setup_teardown(name, make_sim, free_sim)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		REQUEST_TEST(sim_requests_hello_tells_stream_and_limits),
-		REQUEST_TEST(sim_requests_attach_gives_two_descriptors_of_the_ring),
-		REQUEST_TEST(sim_requests_attach_is_refused_with_a_reason),
-		REQUEST_TEST(sim_requests_capacity_out_of_range_is_rejected_and_told),
-		REQUEST_TEST(sim_requests_capacity_change_is_told_and_no_change_is_not),
-		REQUEST_TEST(sim_requests_capacity_without_memory_is_told),
-		REQUEST_TEST(sim_requests_emit_writes_and_counts),
-		REQUEST_TEST(sim_requests_emit_takes_a_sealed_file),
-		REQUEST_TEST(sim_requests_emit_from_an_open_file_cuts_off),
-		REQUEST_TEST(sim_requests_emit_from_a_pipe_cuts_off),
-		REQUEST_TEST(sim_requests_emit_from_a_short_file_cuts_off),
-		REQUEST_TEST(sim_requests_emit_by_file_and_message_cuts_off),
-		REQUEST_TEST(sim_requests_emit_of_another_length_cuts_off),
-		REQUEST_TEST(sim_requests_request_with_a_tail_cuts_off),
-		REQUEST_TEST(sim_requests_short_message_cuts_off),
-		REQUEST_TEST(sim_requests_empty_message_cuts_off),
-		REQUEST_TEST(sim_requests_huge_message_cuts_off),
-		REQUEST_TEST(sim_requests_hang_up_in_mid_request_is_noticed),
-		REQUEST_TEST(sim_requests_anything_before_hello_cuts_off),
-		REQUEST_TEST(sim_requests_unknown_request_is_refused),
-		REQUEST_TEST(sim_requests_replies_piling_up_cut_off),
-		REQUEST_TEST(sim_requests_unwanted_descriptors_are_closed),
-		REQUEST_TEST(sim_requests_attach_keeps_no_descriptors),
-		REQUEST_TEST(sim_requests_test_hooks_need_the_option),
-		REQUEST_TEST(sim_requests_swap_falls_within_the_attach),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

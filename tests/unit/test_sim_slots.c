@@ -21,21 +21,19 @@
 static struct sim_slots slots;
 
 /* Slots 0, 1, hole, 3. */
-static int make_slots(void **state)
+static void make_slots(void)
 {
 	static struct kmes_cpus holes;
 
-	(void)state;
 	kmes_cpus_add(&holes, 2);
-	return sim_slots_init(&slots, 4, &holes, CAPACITY);
+	assert_int_equal(sim_slots_init(&slots, 4, &holes, CAPACITY), 0);
 }
 
-static int free_slots(void **state)
+static void free_slots(void)
 {
-	(void)state;
 	sim_slots_fini(&slots);
-	return 0;
 }
+EACH_TEST(make_slots, free_slots);
 
 static void emit(uint16_t cpu, uint32_t payload_len)
 {
@@ -50,9 +48,8 @@ static void emit(uint16_t cpu, uint32_t payload_len)
 }
 
 /* [A4 A5] */
-static void sim_slots_hole_has_no_ring(void **state)
+TEST(sim_slots_hole_has_no_ring)
 {
-	(void)state;
 	assert_ptr_equal(sim_slots_ring(&slots, 0), &slots.rings[0]);
 	assert_null(sim_slots_ring(&slots, 2));
 	assert_ptr_equal(sim_slots_ring(&slots, 3), &slots.rings[3]);
@@ -61,23 +58,21 @@ static void sim_slots_hole_has_no_ring(void **state)
 	assert_null(sim_slots_ring(&slots, -2));
 }
 
-static void sim_slots_turn_goes_round_and_past_holes(void **state)
+TEST(sim_slots_turn_goes_round_and_past_holes)
 {
 	static const uint16_t expected[] = { 0, 1, 3, 0, 1, 3, 0 };
 	unsigned int i;
 
-	(void)state;
-	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+	for (i = 0; i < COUNT(expected); i++)
 		assert_int_equal(sim_slots_ring(&slots, SIM_CPU_ANY)->writer.cpu_id,
 				 expected[i]);
 }
 
-static void sim_slots_all_holes_have_no_turn(void **state)
+TEST(sim_slots_all_holes_have_no_turn)
 {
 	static struct kmes_cpus all;
 	struct sim_slots none;
 
-	(void)state;
 	kmes_cpus_add(&all, 0);
 	kmes_cpus_add(&all, 1);
 	assert_int_equal(sim_slots_init(&none, 2, &all, CAPACITY), 0);
@@ -87,11 +82,10 @@ static void sim_slots_all_holes_have_no_turn(void **state)
 }
 
 /* [P2] */
-static void sim_slots_page_tells_what_the_ring_is(void **state)
+TEST(sim_slots_page_tells_what_the_ring_is)
 {
 	const struct kmes_producer_page *page = slots.rings[3].base;
 
-	(void)state;
 	assert_memory_equal(page->magic, "KMESRING", 8);
 	assert_int_equal(page->version, 1);
 	assert_int_equal(page->cpu_id, 3);
@@ -101,7 +95,7 @@ static void sim_slots_page_tells_what_the_ring_is(void **state)
 }
 
 /* What a client gets cannot be written, not even when it is opened anew. */
-static void sim_slots_ring_descriptor_is_for_reading_only(void **state)
+TEST(sim_slots_ring_descriptor_is_for_reading_only)
 {
 	const int fd = slots.rings[0].fds[SIM_FD_RING];
 	const int rw = PROT_READ | PROT_WRITE;
@@ -109,7 +103,6 @@ static void sim_slots_ring_descriptor_is_for_reading_only(void **state)
 	void *p;
 	int again;
 
-	(void)state;
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_ptr_equal(mmap(NULL, 4096, rw, MAP_SHARED, fd, 0), MAP_FAILED);
 	assert_int_equal(write(fd, "x", 1), -1);
@@ -133,13 +126,12 @@ static void sim_slots_ring_descriptor_is_for_reading_only(void **state)
 }
 
 /* [M5] */
-static void sim_slots_consumer_page_takes_stores_and_keeps_its_size(void **state)
+TEST(sim_slots_consumer_page_takes_stores_and_keeps_its_size)
 {
 	const int fd = slots.rings[0].fds[SIM_FD_CONSUMER];
 	const struct kmes_ring_writer *w = &slots.rings[0].writer;
 	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	(void)state;
 	assert_ptr_not_equal(page, MAP_FAILED);
 	page[0] = 7;
 	assert_int_equal(w->consumer->need_wake, 7);
@@ -150,12 +142,11 @@ static void sim_slots_consumer_page_takes_stores_and_keeps_its_size(void **state
 }
 
 /* [M7] */
-static void sim_slots_data_are_there_twice(void **state)
+TEST(sim_slots_data_are_there_twice)
 {
 	const struct kmes_ring_writer *w = &slots.rings[1].writer;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 700; i++)
 		emit(1, 100);
 	assert_memory_equal(w->data, w->data + CAPACITY, CAPACITY);
@@ -163,11 +154,10 @@ static void sim_slots_data_are_there_twice(void **state)
 }
 
 /* [R9 F2] */
-static void sim_slots_replace_keeps_events_and_counts(void **state)
+TEST(sim_slots_replace_keeps_events_and_counts)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 100; i++)
 		emit(3, 100);
 	assert_int_equal(sim_slots_replace(&slots, 2 * CAPACITY), 0);
@@ -182,11 +172,10 @@ static void sim_slots_replace_keeps_events_and_counts(void **state)
 }
 
 /* [R8] */
-static void sim_slots_old_ring_stays_readable_and_names_its_successor(void **state)
+TEST(sim_slots_old_ring_stays_readable_and_names_its_successor)
 {
 	struct kmes_producer_page *old;
 
-	(void)state;
 	emit(0, 10);
 	old = mmap(NULL, 4096, PROT_READ, MAP_SHARED, slots.rings[0].fds[SIM_FD_RING], 0);
 	assert_ptr_not_equal(old, MAP_FAILED);
@@ -218,11 +207,10 @@ static void assert_unchanged(void)
 }
 
 /* [F3] */
-static void sim_slots_replace_without_memory_changes_nothing(void **state)
+TEST(sim_slots_replace_without_memory_changes_nothing)
 {
 	unsigned int before = open_descriptors();
 
-	(void)state;
 	slots.fail_after = 2;
 	assert_int_equal(sim_slots_replace(&slots, 2 * CAPACITY), -ENOMEM);
 	assert_unchanged();
@@ -233,13 +221,12 @@ static void sim_slots_replace_without_memory_changes_nothing(void **state)
 }
 
 /* [F3] */
-static void sim_slots_replace_without_address_space_changes_nothing(void **state)
+TEST(sim_slots_replace_without_address_space_changes_nothing)
 {
 	struct rlimit before, tight;
 	unsigned int fds = open_descriptors();
 	int r;
 
-	(void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	print_message("# sanitizers take all the address space\n");
 	skip();
@@ -291,13 +278,12 @@ static void want_wake(void)
 }
 
 /* [N5 N7 P5] */
-static void sim_slots_every_sleeper_is_woken(void **state)
+TEST(sim_slots_every_sleeper_is_woken)
 {
 	struct sleeper s[2];
 	pthread_t threads[2];
 	unsigned int i;
 
-	(void)state;
 	emit(0, 10);
 	assert_int_equal(slots.rings[0].writer.producer->futex_counter, 0);
 	for (i = 0; i < 2; i++)
@@ -318,12 +304,11 @@ static void sim_slots_every_sleeper_is_woken(void **state)
 }
 
 /* [R11] */
-static void sim_slots_sleeper_on_a_replaced_ring_is_woken(void **state)
+TEST(sim_slots_sleeper_on_a_replaced_ring_is_woken)
 {
 	struct sleeper s;
 	pthread_t thread;
 
-	(void)state;
 	start_sleeper(&thread, &s);
 	want_wake();
 	assert_int_equal(sim_slots_replace(&slots, 2 * CAPACITY), 0);
@@ -332,27 +317,4 @@ static void sim_slots_sleeper_on_a_replaced_ring_is_woken(void **state)
 	assert_int_equal(s.page->futex_counter, 1);
 	assert_int_equal(slots.rings[0].writer.producer->futex_counter, 0);
 	munmap((void *)s.page, 4096);
-}
-
-#define SLOTS_TEST(name) cmocka_unit_test_setup_teardown(name, make_slots, free_slots)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SLOTS_TEST(sim_slots_hole_has_no_ring),
-		SLOTS_TEST(sim_slots_turn_goes_round_and_past_holes),
-		SLOTS_TEST(sim_slots_all_holes_have_no_turn),
-		SLOTS_TEST(sim_slots_page_tells_what_the_ring_is),
-		SLOTS_TEST(sim_slots_ring_descriptor_is_for_reading_only),
-		SLOTS_TEST(sim_slots_consumer_page_takes_stores_and_keeps_its_size),
-		SLOTS_TEST(sim_slots_data_are_there_twice),
-		SLOTS_TEST(sim_slots_replace_keeps_events_and_counts),
-		SLOTS_TEST(sim_slots_old_ring_stays_readable_and_names_its_successor),
-		SLOTS_TEST(sim_slots_replace_without_memory_changes_nothing),
-		SLOTS_TEST(sim_slots_replace_without_address_space_changes_nothing),
-		SLOTS_TEST(sim_slots_every_sleeper_is_woken),
-		SLOTS_TEST(sim_slots_sleeper_on_a_replaced_ring_is_woken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

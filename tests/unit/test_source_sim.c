@@ -14,9 +14,8 @@
 
 #define CAPACITY 65536
 
-static void source_sim_open_takes_stream_id(void **state)
+TEST(source_sim_open_takes_stream_id)
 {
-	(void)state;
 	assert_int_equal(start(honest), 0);
 	assert_string_equal(kmes_source_name(src), "sim");
 	assert_memory_equal(kmes_source_stream_id(src), "0123456789abcdef", 16);
@@ -25,9 +24,8 @@ static void source_sim_open_takes_stream_id(void **state)
 	server_stop();
 }
 
-static void source_sim_open_without_a_socket_is_absent(void **state)
+TEST(source_sim_open_without_a_socket_is_absent)
 {
-	(void)state;
 	assert_int_equal(kmes_source_open(&src, "sim:/tmp/kmes-there-is-none/s", NULL,
 					  &err),
 			 -ENOENT);
@@ -42,13 +40,12 @@ static void source_sim_open_without_a_socket_is_absent(void **state)
 		-ENAMETOOLONG);
 }
 
-static void source_sim_open_of_a_stale_socket_is_absent(void **state)
+TEST(source_sim_open_of_a_stale_socket_is_absent)
 {
 	char dir[] = "/tmp/kmes-source.XXXXXX", name[64];
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", dir);
 	snprintf(name, sizeof(name), "sim:%s/s", dir);
@@ -67,13 +64,12 @@ static void source_sim_open_of_a_stale_socket_is_absent(void **state)
 }
 
 /* [E5] */
-static void source_sim_emit_sends_table_and_bytes(void **state)
+TEST(source_sim_emit_sends_table_and_bytes)
 {
 	const struct kmes_record r[2] = { { "ab", "\x01", 1, 2 },
 					  { "c", "\xa1x", 2, 1 } };
 	uint32_t emitted;
 
-	(void)state;
 	assert_int_equal(start(honest), 0);
 	assert_int_equal(kmes_source_emit_batch(src, 1, r, 2, &emitted), 0);
 	assert_int_equal(emitted, 2);
@@ -91,14 +87,13 @@ static void source_sim_emit_sends_table_and_bytes(void **state)
 }
 
 /* What no event can be is left out of the body: lengths are enough to refuse it. [E2] */
-static void source_sim_emit_reads_no_bytes_of_an_impossible_event(void **state)
+TEST(source_sim_emit_reads_no_bytes_of_an_impossible_event)
 {
 	const struct kmes_record r[3] = { { "ab", "\x01", 1, 2 },
 					  { "c", NULL, UINT32_MAX, 1 },
 					  { "d", "\x02", 1, 1 } };
 	uint32_t emitted;
 
-	(void)state;
 	assert_int_equal(start(honest), 0);
 	kmes_source_emit_batch(src, 0, r, 3, &emitted);
 	assert_int_equal(server.body_len, 3 * 8 + 3);
@@ -112,14 +107,13 @@ static void source_sim_emit_reads_no_bytes_of_an_impossible_event(void **state)
 	server_stop();
 }
 
-static void source_sim_large_emit_goes_by_a_file(void **state)
+TEST(source_sim_large_emit_goes_by_a_file)
 {
 	static char payload[60000];
 	const struct kmes_record r[2] = { { "t", payload, sizeof(payload), 1 },
 					  { "t", payload, sizeof(payload), 1 } };
 	uint32_t emitted;
 
-	(void)state;
 	assert_int_equal(start(honest), 0);
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 1, &emitted), 0);
 	assert_int_equal(server.body_len, 60009);
@@ -165,13 +159,12 @@ static bool gives_ring(struct server *s, const struct sim_request *request,
 }
 
 /* [A1 M3 M5 M7] */
-static void source_sim_attach_maps_one_range(void **state)
+TEST(source_sim_attach_maps_one_range)
 {
 	struct kmes_mapping map;
 	const uint8_t *base;
 	uint8_t byte;
 
-	(void)state;
 	assert_int_equal(start(gives_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), 0);
@@ -191,11 +184,10 @@ static void source_sim_attach_maps_one_range(void **state)
 }
 
 /* A file that could be cut under us would kill us later; one too short at once. */
-static void source_sim_attach_refuses_files_that_can_shrink(void **state)
+TEST(source_sim_attach_refuses_files_that_can_shrink)
 {
 	struct kmes_mapping map;
 
-	(void)state;
 	assert_int_equal(start(gives_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_GROW);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
@@ -212,11 +204,10 @@ static bool gives_short_ring(struct server *s, const struct sim_request *request
 	return true;
 }
 
-static void source_sim_attach_refuses_short_files(void **state)
+TEST(source_sim_attach_refuses_short_files)
 {
 	struct kmes_mapping map;
 
-	(void)state;
 	assert_int_equal(start(gives_short_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
@@ -233,11 +224,10 @@ static bool gives_odd_capacity(struct server *s, const struct sim_request *reque
 }
 
 /* [M6] */
-static void source_sim_attach_refuses_an_odd_capacity(void **state)
+TEST(source_sim_attach_refuses_an_odd_capacity)
 {
 	struct kmes_mapping map;
 
-	(void)state;
 	assert_int_equal(start(gives_odd_capacity), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
@@ -254,11 +244,10 @@ static bool gives_nothing(struct server *s, const struct sim_request *request,
 	return true;
 }
 
-static void source_sim_attach_without_descriptors_is_refused(void **state)
+TEST(source_sim_attach_without_descriptors_is_refused)
 {
 	struct kmes_mapping map;
 
-	(void)state;
 	assert_int_equal(start(gives_nothing), 0);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
 	server_stop();
@@ -278,12 +267,11 @@ static bool counts(struct server *s, const struct sim_request *request,
 	return true;
 }
 
-static void source_sim_counters_and_capacity_are_passed_on(void **state)
+TEST(source_sim_counters_and_capacity_are_passed_on)
 {
 	struct kmes_counters counters;
 	uint64_t capacity;
 
-	(void)state;
 	assert_int_equal(start(counts), 0);
 	assert_int_equal(kmes_source_counters(src, 1, &counters), 0);
 	assert_int_equal(server.last.cpu, 1);
@@ -301,11 +289,10 @@ static void source_sim_counters_and_capacity_are_passed_on(void **state)
 	server_stop();
 }
 
-static void source_sim_address_follows_the_environment(void **state)
+TEST(source_sim_address_follows_the_environment)
 {
 	struct sockaddr_un address;
 
-	(void)state;
 	setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
 	assert_int_equal(kmesp_sim_address(&address, NULL), 0);
 	assert_string_equal(address.sun_path, "/run/user/7/kmes-sim.sock");
@@ -317,25 +304,4 @@ static void source_sim_address_follows_the_environment(void **state)
 	assert_string_equal(address.sun_path, "/run/kmes-sim.sock");
 	assert_int_equal(kmesp_sim_address(&address, "rel"), 0);
 	assert_string_equal(address.sun_path, "rel");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(source_sim_open_takes_stream_id),
-		cmocka_unit_test(source_sim_open_without_a_socket_is_absent),
-		cmocka_unit_test(source_sim_open_of_a_stale_socket_is_absent),
-		cmocka_unit_test(source_sim_emit_sends_table_and_bytes),
-		cmocka_unit_test(source_sim_emit_reads_no_bytes_of_an_impossible_event),
-		cmocka_unit_test(source_sim_large_emit_goes_by_a_file),
-		cmocka_unit_test(source_sim_attach_maps_one_range),
-		cmocka_unit_test(source_sim_attach_refuses_files_that_can_shrink),
-		cmocka_unit_test(source_sim_attach_refuses_short_files),
-		cmocka_unit_test(source_sim_attach_refuses_an_odd_capacity),
-		cmocka_unit_test(source_sim_attach_without_descriptors_is_refused),
-		cmocka_unit_test(source_sim_counters_and_capacity_are_passed_on),
-		cmocka_unit_test(source_sim_address_follows_the_environment),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,23 +15,20 @@ static struct stat_walk walk;
 static struct stat_ring_state state_now;
 static struct kmes_error err;
 
-static int setup(void **state)
+static void setup(void)
 {
-	(void)state;
 	alarm(30); /* an endless loop ends the program */
 	ts = testsource_new(1, K64);
 	ts->tells_birth = true;
 	assert_int_equal(stat_walk_open(&walk, &ts->src, 0, &err), 0);
-	return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-	(void)state;
 	stat_walk_close(&walk);
 	testsource_free(ts);
-	return 0;
 }
+EACH_TEST(setup, teardown);
 
 static void put(uint64_t seq)
 {
@@ -46,9 +43,8 @@ static int walk_on(void)
 	return stat_walk_on(&walk, &ts->src, NULL, &state_now, &err);
 }
 
-static void stat_walk_sequences_up_to_the_last_one_are_counted(void **state)
+TEST(stat_walk_sequences_up_to_the_last_one_are_counted)
 {
-	(void)state;
 	put(UINT64_MAX - 3);
 	put(UINT64_MAX);
 	assert_int_equal(walk_on(), 0);
@@ -58,43 +54,27 @@ static void stat_walk_sequences_up_to_the_last_one_are_counted(void **state)
 	assert_int_equal(state_now.last_seq, UINT64_MAX);
 }
 
-static void stat_walk_sequence_that_falls_is_an_error(void **state)
+TEST(stat_walk_sequence_that_falls_is_an_error)
 {
-	(void)state;
 	put(5);
 	put(2);
 	assert_int_equal(walk_on(), -EBADMSG);
 	assert_string_equal(err.text, "cpu0: not an event at position 0");
 }
 
-static void stat_walk_sequence_that_falls_later_is_an_error(void **state)
+TEST(stat_walk_sequence_that_falls_later_is_an_error)
 {
-	(void)state;
 	put(5);
 	assert_int_equal(walk_on(), 0);
 	put(5);
 	assert_int_equal(walk_on(), -EBADMSG);
 }
 
-static void stat_walk_generation_without_a_ring_is_an_error(void **state)
+TEST(stat_walk_generation_without_a_ring_is_an_error)
 {
-	(void)state;
 	put(1);
 	assert_int_equal(walk_on(), 0);
 	ts->rings[0]->producer->generation = 7;
 	assert_int_equal(walk_on(), -EPROTO);
 	assert_string_equal(err.text, "cpu0: tells of another ring, and there is none");
-}
-
-int main(void)
-{
-#define STAT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		STAT_TEST(stat_walk_sequences_up_to_the_last_one_are_counted),
-		STAT_TEST(stat_walk_sequence_that_falls_is_an_error),
-		STAT_TEST(stat_walk_sequence_that_falls_later_is_an_error),
-		STAT_TEST(stat_walk_generation_without_a_ring_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

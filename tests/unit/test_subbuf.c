@@ -108,12 +108,11 @@ static const char last_mark[] =
 	"662b110005000001b25800001a8b4981ffffffff74776f0a00000000";
 
 /* [T9] a short record, more time, a long record, a short one */
-static void subbuf_recorded_marks_are_walked(void **state)
+TEST(subbuf_recorded_marks_are_walked)
 {
 	struct page p = page_new(4096, 0);
 	int last;
 
-	(void)state;
 	hex_into(&p, 0, marks);
 	memset(p.bytes + 76, 'x', 150);
 	p.bytes[76 + 150] = '\n';
@@ -135,12 +134,11 @@ static const char stamped[] =
 	"0000000000000000000000";
 
 /* [T9] */
-static void subbuf_recorded_absolute_stamp_is_the_time(void **state)
+TEST(subbuf_recorded_absolute_stamp_is_the_time)
 {
 	struct page p = page_new(4096, 17076444013891);
 	int last;
 
-	(void)state;
 	hex_into(&p, 16, stamped);
 	p.len = 16 + (sizeof(stamped) - 1) / 2;
 	set_commit(&p, p.len - KMES_SUBBUF_HEADER);
@@ -166,13 +164,12 @@ static struct page recorded_exits(void)
 }
 
 /* [T8] */
-static void subbuf_recorded_miss_tells_its_count(void **state)
+TEST(subbuf_recorded_miss_tells_its_count)
 {
 	struct page p = recorded_exits();
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	(void)state;
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(head.commit, 4060);
 	assert_true(head.missed);
@@ -182,13 +179,12 @@ static void subbuf_recorded_miss_tells_its_count(void **state)
 }
 
 /* [T9] */
-static void subbuf_recorded_miss_has_all_its_records(void **state)
+TEST(subbuf_recorded_miss_has_all_its_records)
 {
 	struct page p = recorded_exits();
 	const char *text;
 	int last, n = 0;
 
-	(void)state;
 	for (text = walk(&p, &last); (text = strchr(text, ' ')); text++)
 		n++;
 	assert_int_equal(n, 145);
@@ -197,13 +193,12 @@ static void subbuf_recorded_miss_has_all_its_records(void **state)
 }
 
 /* [T8] a full page has no room for the count */
-static void subbuf_recorded_miss_without_count_says_so(void **state)
+TEST(subbuf_recorded_miss_without_count_says_so)
 {
 	struct page p = page_new(4096, 0);
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	(void)state;
 	hex_into(&p, 0, "aed1c2b7fc050000f00f0080ffffffff");
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(head.commit, 4080);
@@ -213,13 +208,12 @@ static void subbuf_recorded_miss_without_count_says_so(void **state)
 }
 
 /* A count is promised, but its bytes would be behind the page. */
-static void subbuf_count_behind_the_page_is_none(void **state)
+TEST(subbuf_count_behind_the_page_is_none)
 {
 	struct page p = page_new(4096, 0);
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	(void)state;
 	set_commit(&p, 0xC0000000u | 4076);
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_true(head.missed);
@@ -230,20 +224,18 @@ static void subbuf_count_behind_the_page_is_none(void **state)
 /* ---- each kind ---- */
 
 /* [T9] */
-static void subbuf_empty_page_has_no_record(void **state)
+TEST(subbuf_empty_page_has_no_record)
 {
 	struct page p = page_new(4096, 5);
 
-	(void)state;
 	assert_walk(&p, "", 0);
 }
 
 /* [T9] */
-static void subbuf_short_records_of_each_length(void **state)
+TEST(subbuf_short_records_of_each_length)
 {
 	uint32_t kind, word;
 
-	(void)state;
 	for (kind = 1; kind <= 28; kind++) {
 		struct page p = page_new(4096, 7);
 		char want[64];
@@ -258,12 +250,11 @@ static void subbuf_short_records_of_each_length(void **state)
 }
 
 /* [T9] */
-static void subbuf_length_in_the_first_word_counts_itself(void **state)
+TEST(subbuf_length_in_the_first_word_counts_itself)
 {
 	struct page p = page_new(4096, 7);
 	int i;
 
-	(void)state;
 	put_head(&p, 0, 9);
 	put_u32(&p, 4 + 40);
 	for (i = 0; i < 10; i++)
@@ -273,11 +264,10 @@ static void subbuf_length_in_the_first_word_counts_itself(void **state)
 }
 
 /* [T9] a record that was given up keeps its time, but for the 1 that stands for none */
-static void subbuf_padding_is_passed_over(void **state)
+TEST(subbuf_padding_is_passed_over)
 {
 	struct page p = page_new(4096, 7);
 
-	(void)state;
 	put_short(&p, 5, 1);
 	put_head(&p, 29, 20);
 	put_u32(&p, 8);
@@ -290,11 +280,10 @@ static void subbuf_padding_is_passed_over(void **state)
 }
 
 /* [T9] padding without time ends the page, whatever stands behind it */
-static void subbuf_last_padding_ends_the_page(void **state)
+TEST(subbuf_last_padding_ends_the_page)
 {
 	struct page p = page_new(4096, 7);
 
-	(void)state;
 	put_short(&p, 5, 1);
 	put_head(&p, 29, 0);
 	put_short(&p, 5, 1);
@@ -302,22 +291,20 @@ static void subbuf_last_padding_ends_the_page(void **state)
 }
 
 /* [T9] */
-static void subbuf_last_padding_may_be_one_word(void **state)
+TEST(subbuf_last_padding_may_be_one_word)
 {
 	struct page p = page_new(4096, 7);
 
-	(void)state;
 	put_short(&p, 5, 1);
 	put_head(&p, 29, 0);
 	assert_walk(&p, "5+20/4 ", 0);
 }
 
 /* [T9] */
-static void subbuf_time_extend_adds_its_upper_word(void **state)
+TEST(subbuf_time_extend_adds_its_upper_word)
 {
 	struct page p = page_new(4096, 7);
 
-	(void)state;
 	put_head(&p, 30, 2);
 	put_u32(&p, 3);
 	put_short(&p, 1, 1);
@@ -325,11 +312,10 @@ static void subbuf_time_extend_adds_its_upper_word(void **state)
 }
 
 /* [T9] */
-static void subbuf_absolute_stamp_replaces_the_time(void **state)
+TEST(subbuf_absolute_stamp_replaces_the_time)
 {
 	struct page p = page_new(4096, 1000);
 
-	(void)state;
 	put_head(&p, 31, 5);
 	put_u32(&p, 16); /* 2^31 + 5 */
 	put_short(&p, 1, 1);
@@ -337,12 +323,11 @@ static void subbuf_absolute_stamp_replaces_the_time(void **state)
 }
 
 /* [T9] the stamp has 59 bits; those above are of the time before, or one more */
-static void subbuf_absolute_stamp_keeps_the_upper_bits(void **state)
+TEST(subbuf_absolute_stamp_keeps_the_upper_bits)
 {
 	const uint64_t top = 3ull << 59;
 	struct page p = page_new(4096, top + 100);
 
-	(void)state;
 	put_head(&p, 31, 105);
 	put_u32(&p, 0);
 	put_short(&p, 0, 1);
@@ -353,12 +338,11 @@ static void subbuf_absolute_stamp_keeps_the_upper_bits(void **state)
 }
 
 /* [T9] */
-static void subbuf_larger_than_a_page(void **state)
+TEST(subbuf_larger_than_a_page)
 {
 	struct page p = page_new(65536, 7);
 	char want[64];
 
-	(void)state;
 	put_head(&p, 0, 1);
 	put_u32(&p, 4 + 60000);
 	p.len += 60000;
@@ -368,14 +352,13 @@ static void subbuf_larger_than_a_page(void **state)
 }
 
 /* [T4] what is copied later is walked on with the time of before */
-static void subbuf_walk_goes_on_when_more_was_copied(void **state)
+TEST(subbuf_walk_goes_on_when_more_was_copied)
 {
 	struct page p = page_new(4096, 7);
 	struct kmes_subbuf_record rec;
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	(void)state;
 	put_short(&p, 5, 1);
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 0);
@@ -393,13 +376,12 @@ static void subbuf_walk_goes_on_when_more_was_copied(void **state)
 
 /* ---- pages that lie ---- */
 
-static void subbuf_commit_beyond_the_page_is_refused(void **state)
+TEST(subbuf_commit_beyond_the_page_is_refused)
 {
 	struct page p = page_new(4096, 7);
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	(void)state;
 	set_commit(&p, 4081);
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), -EBADMSG);
 	set_commit(&p, 0x3FFFFFFF);
@@ -409,14 +391,13 @@ static void subbuf_commit_beyond_the_page_is_refused(void **state)
 	free(p.bytes);
 }
 
-static void subbuf_extend_is_never_backwards_or_beyond(void **state)
+TEST(subbuf_extend_is_never_backwards_or_beyond)
 {
 	struct page p = page_new(4096, 7);
 	struct kmes_subbuf_record rec;
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	(void)state;
 	put_short(&p, 5, 1);
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(kmesp_subbuf_extend(&sb, 8), 0);
@@ -427,7 +408,7 @@ static void subbuf_extend_is_never_backwards_or_beyond(void **state)
 }
 
 /* A record behind the good one that goes on past the end, or that no kernel writes. */
-static void subbuf_bad_records_end_the_walk(void **state)
+TEST(subbuf_bad_records_end_the_walk)
 {
 	static const struct {
 		uint32_t kind, delta, word;
@@ -450,8 +431,7 @@ static void subbuf_bad_records_end_the_walk(void **state)
 	};
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < COUNT(bad); i++) {
 		struct page p = page_new(4096, 7);
 		int k;
 
@@ -463,11 +443,10 @@ static void subbuf_bad_records_end_the_walk(void **state)
 	}
 }
 
-static void subbuf_padding_of_no_length_moves_on(void **state)
+TEST(subbuf_padding_of_no_length_moves_on)
 {
 	struct page p = page_new(4096, 7);
 
-	(void)state;
 	put_head(&p, 29, 5);
 	put_u32(&p, 0);
 	put_short(&p, 1, 1);
@@ -475,42 +454,11 @@ static void subbuf_padding_of_no_length_moves_on(void **state)
 	assert_walk(&p, "", -EBADMSG);
 }
 
-static void subbuf_half_a_word_at_the_end_is_bad(void **state)
+TEST(subbuf_half_a_word_at_the_end_is_bad)
 {
 	struct page p = page_new(4096, 7);
 
-	(void)state;
 	put_short(&p, 5, 1);
 	p.len += 3;
 	assert_walk(&p, "5+20/4 ", -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(subbuf_recorded_marks_are_walked),
-		cmocka_unit_test(subbuf_recorded_absolute_stamp_is_the_time),
-		cmocka_unit_test(subbuf_recorded_miss_tells_its_count),
-		cmocka_unit_test(subbuf_recorded_miss_has_all_its_records),
-		cmocka_unit_test(subbuf_recorded_miss_without_count_says_so),
-		cmocka_unit_test(subbuf_count_behind_the_page_is_none),
-		cmocka_unit_test(subbuf_empty_page_has_no_record),
-		cmocka_unit_test(subbuf_short_records_of_each_length),
-		cmocka_unit_test(subbuf_length_in_the_first_word_counts_itself),
-		cmocka_unit_test(subbuf_padding_is_passed_over),
-		cmocka_unit_test(subbuf_last_padding_ends_the_page),
-		cmocka_unit_test(subbuf_last_padding_may_be_one_word),
-		cmocka_unit_test(subbuf_time_extend_adds_its_upper_word),
-		cmocka_unit_test(subbuf_absolute_stamp_replaces_the_time),
-		cmocka_unit_test(subbuf_absolute_stamp_keeps_the_upper_bits),
-		cmocka_unit_test(subbuf_larger_than_a_page),
-		cmocka_unit_test(subbuf_walk_goes_on_when_more_was_copied),
-		cmocka_unit_test(subbuf_commit_beyond_the_page_is_refused),
-		cmocka_unit_test(subbuf_extend_is_never_backwards_or_beyond),
-		cmocka_unit_test(subbuf_bad_records_end_the_walk),
-		cmocka_unit_test(subbuf_padding_of_no_length_moves_on),
-		cmocka_unit_test(subbuf_half_a_word_at_the_end_is_bad),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static const char *show(struct kmes_trace_formats *f, const struct record *r)
 	return text;
 }
 
-static void trace_format_integers_of_each_size_and_sign(void **state)
+TEST(trace_format_integers_of_each_size_and_sign)
 {
 	struct kmes_trace_formats *f = formats_of(
 		"name: ints\nID: 900\n" COMMON FIELD("u8 a", 8, 1, 0)
@@ -106,7 +106,6 @@ static void trace_format_integers_of_each_size_and_sign(void **state)
 							FIELD("long i", 32, 8, 1) PRINT);
 	struct record r = record_new(900, -5);
 
-	(void)state;
 	add_int(&r, 0xFF, 1);
 	add_int(&r, 0xFF, 1);
 	add_int(&r, 0xFFFF, 2);
@@ -123,7 +122,7 @@ static void trace_format_integers_of_each_size_and_sign(void **state)
 		"h: 18446744073709551615, i: -9223372036854775808}\n");
 }
 
-static void trace_format_strings_fixed_dynamic_and_relative(void **state)
+TEST(trace_format_strings_fixed_dynamic_and_relative)
 {
 	struct kmes_trace_formats *f = formats_of(
 		"name: texts\nID: 901\n" COMMON FIELD("char comm[16]", 8, 16, 0)
@@ -131,7 +130,6 @@ static void trace_format_strings_fixed_dynamic_and_relative(void **state)
 				FIELD("__rel_loc char[] rel", 28, 4, 0) PRINT);
 	struct record r = record_new(901, 1);
 
-	(void)state;
 	add(&r, "bash\0rubbish....", 16);
 	add_int(&r, 32 | 6 << 16, 4);
 	add_int(&r, 6 | 4 << 16, 4); /* behind its own word, which ends at 32 */
@@ -142,7 +140,7 @@ static void trace_format_strings_fixed_dynamic_and_relative(void **state)
 			    "comm: \"bash\", name: \"/bin/x\", rel: \"abc\"}\n");
 }
 
-static void trace_format_arrays_pointers_and_masks(void **state)
+TEST(trace_format_arrays_pointers_and_masks)
 {
 	struct kmes_trace_formats *f = formats_of(
 		"name: lists\nID: 902\n" COMMON FIELD("unsigned long args[2]", 8, 16, 0)
@@ -153,7 +151,6 @@ static void trace_format_arrays_pointers_and_masks(void **state)
 					FIELD("__data_loc u8[] bytes", 52, 4, 0) PRINT);
 	struct record r = record_new(902, 1);
 
-	(void)state;
 	add_int(&r, 1, 8);
 	add_int(&r, UINT64_MAX, 8);
 	add_int(&r, 0xffffffff81000000, 8);
@@ -176,7 +173,7 @@ static void trace_format_arrays_pointers_and_masks(void **state)
 }
 
 /* A probe's lists: the brackets are empty, the size stands beside them. */
-static void trace_format_lists_told_by_their_size_alone(void **state)
+TEST(trace_format_lists_told_by_their_size_alone)
 {
 	struct kmes_trace_formats *f = formats_of(
 		"name: probe\nID: 907\n" COMMON FIELD("u64 longs[]", 8, 16, 0)
@@ -185,7 +182,6 @@ static void trace_format_lists_told_by_their_size_alone(void **state)
 					FIELD("s32 odd[]", 33, 6, 1) PRINT);
 	struct record r = record_new(907, 1);
 
-	(void)state;
 	add_int(&r, 1, 8);
 	add_int(&r, UINT64_MAX, 8);
 	add_int(&r, 0xFFFE0002, 4);
@@ -200,7 +196,7 @@ static void trace_format_lists_told_by_their_size_alone(void **state)
 }
 
 /* As a probe has them of several texts, and as no kernel has them; what is behind is read. */
-static void trace_format_odd_declarations_are_bytes(void **state)
+TEST(trace_format_odd_declarations_are_bytes)
 {
 	static const char *const odd[] = {
 		"__data_loc char[][2] x",
@@ -221,10 +217,9 @@ static void trace_format_odd_declarations_are_bytes(void **state)
 	char text[1024];
 	size_t i;
 
-	(void)state;
 	add_int(&r, 0x04030201, 4);
 	add_int(&r, 7, 4);
-	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+	for (i = 0; i < COUNT(odd); i++) {
 		snprintf(text, sizeof(text),
 			 "name: odd\nID: 908\n" COMMON
 			 "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n" FIELD(
@@ -236,7 +231,7 @@ static void trace_format_odd_declarations_are_bytes(void **state)
 	}
 }
 
-static void trace_format_structures_are_bytes(void **state)
+TEST(trace_format_structures_are_bytes)
 {
 	struct kmes_trace_formats *f =
 		formats_of("name: odd\nID: 903\n" COMMON FIELD("struct key k", 8, 3, 0)
@@ -244,7 +239,6 @@ static void trace_format_structures_are_bytes(void **state)
 					   FIELD("struct charge c[]", 24, 3, 0) PRINT);
 	struct record r = record_new(903, 1);
 
-	(void)state;
 	add(&r, "\x01\x02\x03\0", 4);
 	add(&r, "0123456789ab", 12);
 	add(&r, "cde", 3);
@@ -254,13 +248,12 @@ static void trace_format_structures_are_bytes(void **state)
 		"b: 0x303132333435363738396162, c: 0x636465}\n");
 }
 
-static void trace_format_field_without_size_takes_the_rest(void **state)
+TEST(trace_format_field_without_size_takes_the_rest)
 {
 	struct kmes_trace_formats *f = formats_of("name: print\nID: 5\n" COMMON FIELD(
 		"unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0) PRINT);
 	struct record r = record_new(5, 1);
 
-	(void)state;
 	add_int(&r, 1, 8);
 	add(&r, "hello\n\0\0", 8);
 	assert_string_equal(show(f, &r),
@@ -269,7 +262,7 @@ static void trace_format_field_without_size_takes_the_rest(void **state)
 }
 
 /* A word that points out of the record, and a record that ends before its fields. */
-static void trace_format_fields_outside_the_record_are_bytes(void **state)
+TEST(trace_format_fields_outside_the_record_are_bytes)
 {
 	static const char text[] =
 		"name: out\nID: 904\n" COMMON FIELD("__data_loc char[] name", 8, 4, 0)
@@ -278,7 +271,6 @@ static void trace_format_fields_outside_the_record_are_bytes(void **state)
 	struct record r = record_new(904, 1);
 	uint32_t whole;
 
-	(void)state;
 	add_int(&r, 20 | 1 << 16, 4);
 	add_int(&r, 9, 4);
 	add_int(&r, 0xFFFF | 0xFFFFu << 16, 4);
@@ -298,11 +290,10 @@ static void trace_format_fields_outside_the_record_are_bytes(void **state)
 	assert_int_equal(whole, 20);
 }
 
-static void trace_format_unknown_records_are_bytes(void **state)
+TEST(trace_format_unknown_records_are_bytes)
 {
 	struct record r = record_new(905, 1);
 
-	(void)state;
 	assert_string_equal(
 		show(formats_of(NULL), &r),
 		"cpu3  #7  TRACE  ftrace.unknown.905  {raw: 0x8903000001000000}\n");
@@ -311,7 +302,7 @@ static void trace_format_unknown_records_are_bytes(void **state)
 			    "cpu3  #7  TRACE  ftrace.unknown.0  {raw: 0x89}\n");
 }
 
-static void trace_format_that_makes_no_sense_is_refused(void **state)
+TEST(trace_format_that_makes_no_sense_is_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -322,8 +313,7 @@ static void trace_format_that_makes_no_sense_is_refused(void **state)
 	struct kmes_trace_formats *f = formats_of(NULL);
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < COUNT(bad); i++)
 		assert_int_equal(kmesp_trace_formats_add(f, "test", bad[i],
 							 strlen(bad[i])),
 				 -EBADMSG);
@@ -334,7 +324,7 @@ static void trace_format_that_makes_no_sense_is_refused(void **state)
  * Nothing is written past the room, as a sanitizer sees; an event is whole or none, and
  * none only where little would be left behind it.
  */
-static void trace_format_event_without_room_is_none(void **state)
+TEST(trace_format_event_without_room_is_none)
 {
 	const struct kmes_trace_stamp stamp = { .ts_ns = 1, .seq = 1 };
 	struct kmes_trace_formats *f =
@@ -345,7 +335,6 @@ static void trace_format_event_without_room_is_none(void **state)
 	uint32_t room, whole, size;
 	bool raw = false;
 
-	(void)state;
 	add_int(&r, UINT64_MAX, 8);
 	add_int(&r, UINT64_MAX, 8);
 	add(&r, "hello", 6);
@@ -374,7 +363,7 @@ static void trace_format_event_without_room_is_none(void **state)
 }
 
 /* A name and a number are known, the fields make no sense. */
-static void trace_format_event_of_unknown_fields_has_its_name(void **state)
+TEST(trace_format_event_of_unknown_fields_has_its_name)
 {
 	static const char *const fields[] = {
 		"format:\n\tfield:(((;\toffset:0;\n",
@@ -387,8 +376,7 @@ static void trace_format_event_of_unknown_fields_has_its_name(void **state)
 	char text[1024];
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+	for (i = 0; i < COUNT(fields); i++) {
 		snprintf(text, sizeof(text), "name: strange\nID: 906\n%s", fields[i]);
 		assert_string_equal(show(formats_of(text), &r),
 				    "cpu3  #7  TRACE  ftrace.test.strange  "
@@ -397,25 +385,3 @@ static void trace_format_event_of_unknown_fields_has_its_name(void **state)
 }
 
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#ifdef KMES_HAVE_TRACEEVENT
-		cmocka_unit_test(trace_format_integers_of_each_size_and_sign),
-		cmocka_unit_test(trace_format_strings_fixed_dynamic_and_relative),
-		cmocka_unit_test(trace_format_arrays_pointers_and_masks),
-		cmocka_unit_test(trace_format_lists_told_by_their_size_alone),
-		cmocka_unit_test(trace_format_odd_declarations_are_bytes),
-		cmocka_unit_test(trace_format_structures_are_bytes),
-		cmocka_unit_test(trace_format_field_without_size_takes_the_rest),
-		cmocka_unit_test(trace_format_fields_outside_the_record_are_bytes),
-		cmocka_unit_test(trace_format_unknown_records_are_bytes),
-		cmocka_unit_test(trace_format_that_makes_no_sense_is_refused),
-		cmocka_unit_test(trace_format_event_without_room_is_none),
-		cmocka_unit_test(trace_format_event_of_unknown_fields_has_its_name),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

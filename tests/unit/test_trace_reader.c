@@ -145,7 +145,7 @@ static void play_with(const struct step *steps, unsigned int len, bool snapshot)
 
 #define PLAY(...)                                                                        \
 	static const struct step steps[] = { __VA_ARGS__ };                              \
-	play_with(steps, sizeof(steps) / sizeof(steps[0]), false)
+	play_with(steps, COUNT(steps), false)
 
 static void end(void)
 {
@@ -184,9 +184,8 @@ static void assert_note(const char *text)
 }
 
 /* [T2 T3] */
-static void trace_reader_finds_the_sub_buffer_by_its_id(void **state)
+TEST(trace_reader_finds_the_sub_buffer_by_its_id)
 {
-	(void)state;
 	begin(4096);
 	fill(1, 100, 10, 2);
 	fill(3, 200, 30, 1);
@@ -205,9 +204,8 @@ static void trace_reader_finds_the_sub_buffer_by_its_id(void **state)
 }
 
 /* [T4] what was read before our time, and what was read by us, is not read again */
-static void trace_reader_goes_on_from_its_own_offset(void **state)
+TEST(trace_reader_goes_on_from_its_own_offset)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 6);
 	/* What stands in the meta page before the first move. */
@@ -229,9 +227,8 @@ static void trace_reader_goes_on_from_its_own_offset(void **state)
 }
 
 /* [T4] the same sub-buffer's turn comes again after others */
-static void trace_reader_begins_a_sub_buffer_anew(void **state)
+TEST(trace_reader_begins_a_sub_buffer_anew)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 2);
 	fill(1, 200, 3, 1);
@@ -249,11 +246,10 @@ static void trace_reader_begins_a_sub_buffer_anew(void **state)
 }
 
 /* [T8] with the count behind the records, without one, and found at an empty buffer */
-static void trace_reader_tells_what_was_lost(void **state)
+TEST(trace_reader_tells_what_was_lost)
 {
 	const uint64_t count = 40;
 
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 1);
 	fill(1, 200, 2, 1);
@@ -280,11 +276,10 @@ static void trace_reader_tells_what_was_lost(void **state)
 }
 
 /* [T9] */
-static void trace_reader_takes_sub_buffers_of_several_pages(void **state)
+TEST(trace_reader_takes_sub_buffers_of_several_pages)
 {
 	int i;
 
-	(void)state;
 	begin(65536);
 	for (i = 0; i < 4; i++)
 		fill((uint32_t)i, 100, 1, 4000);
@@ -299,7 +294,7 @@ static void trace_reader_takes_sub_buffers_of_several_pages(void **state)
 }
 
 /* [T9] a bad sub-buffer is passed over with a note; its records are lost, others are not */
-static void trace_reader_notes_bad_sub_buffers(void **state)
+TEST(trace_reader_notes_bad_sub_buffers)
 {
 	static const struct {
 		struct step bad;
@@ -319,8 +314,7 @@ static void trace_reader_notes_bad_sub_buffers(void **state)
 	};
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < COUNT(cases); i++) {
 		const struct step steps[] = {
 			{ .id = 0, .read = RECORD, .records = 1 },
 			cases[i].bad,
@@ -345,11 +339,10 @@ static void trace_reader_notes_bad_sub_buffers(void **state)
 }
 
 /* [T9] a record that cannot be: those before it are shown, those behind it are lost */
-static void trace_reader_notes_a_bad_record(void **state)
+TEST(trace_reader_notes_a_bad_record)
 {
 	const uint32_t too_long = 28 | 1 << 5;
 
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 4);
 	memcpy(subbuf(0) + KMES_SUBBUF_HEADER + 2 * RECORD, &too_long, sizeof(too_long));
@@ -365,9 +358,8 @@ static void trace_reader_notes_a_bad_record(void **state)
 }
 
 /* What was lost before does not hide what is lost after it. */
-static void trace_reader_notes_a_cleared_buffer(void **state)
+TEST(trace_reader_notes_a_cleared_buffer)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 4);
 	set_commit(0, (4 * RECORD) | 1u << 31);
@@ -392,9 +384,8 @@ static void trace_reader_notes_a_cleared_buffer(void **state)
 }
 
 /* [T9] what was refused is noted once, and not looked at again */
-static void trace_reader_notes_a_bad_sub_buffer_once(void **state)
+TEST(trace_reader_notes_a_bad_sub_buffer_once)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 4);
 	set_commit(0, 4096);
@@ -413,9 +404,8 @@ static void trace_reader_notes_a_bad_sub_buffer_once(void **state)
 }
 
 /* [T2] an id that no sub-buffer has does not spoil the one that is being read */
-static void trace_reader_goes_on_behind_an_id_of_none(void **state)
+TEST(trace_reader_goes_on_behind_an_id_of_none)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 4);
 	PLAY({ .id = 0, .read = 2 * RECORD, .records = 2 },
@@ -433,9 +423,8 @@ static void trace_reader_goes_on_behind_an_id_of_none(void **state)
 }
 
 /* An offset that goes back without that: nothing of the sub-buffer is shown twice. */
-static void trace_reader_notes_an_offset_that_went_back(void **state)
+TEST(trace_reader_notes_an_offset_that_went_back)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 6);
 	PLAY({ .id = 0, .read = 4 * RECORD, .records = 4 },
@@ -464,14 +453,13 @@ static uint32_t random_below(uint32_t n)
 }
 
 /* Whatever meta page and sub-buffers say: it ends, and each number is there once. */
-static void trace_reader_goes_through_pages_that_lie(void **state)
+TEST(trace_reader_goes_through_pages_that_lie)
 {
 	enum { STEPS = 20000 };
 	struct step *steps = calloc(STEPS, sizeof(*steps));
 	uint64_t last = 0, events = 0;
 	int i;
 
-	(void)state;
 	assert_non_null(steps);
 	begin(4096);
 	for (i = 0; i < STEPS; i++) {
@@ -508,14 +496,13 @@ static void trace_reader_goes_through_pages_that_lie(void **state)
 	free(steps);
 }
 
-static void trace_reader_ends_a_snapshot_at_its_time(void **state)
+TEST(trace_reader_ends_a_snapshot_at_its_time)
 {
 	static const struct step steps[] = {
 		{ .id = 0, .read = 2 * RECORD, .records = 2 },
 		{ .id = 1, .read = RECORD, .records = 3 },
 	};
 
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 2);
 	fill(1, kmesp_clock_ns(CLOCK_MONOTONIC) + 3600000000000, 3, 1);
@@ -526,9 +513,8 @@ static void trace_reader_ends_a_snapshot_at_its_time(void **state)
 	end();
 }
 
-static void trace_reader_says_why_the_kernel_refuses(void **state)
+TEST(trace_reader_says_why_the_kernel_refuses)
 {
-	(void)state;
 	begin(4096);
 	fill(0, 100, 1, 1);
 	PLAY({ .error = EAGAIN }, { .error = EINTR },
@@ -542,27 +528,3 @@ static void trace_reader_says_why_the_kernel_refuses(void **state)
 }
 
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#ifdef KMES_HAVE_TRACEEVENT
-		cmocka_unit_test(trace_reader_finds_the_sub_buffer_by_its_id),
-		cmocka_unit_test(trace_reader_goes_on_from_its_own_offset),
-		cmocka_unit_test(trace_reader_begins_a_sub_buffer_anew),
-		cmocka_unit_test(trace_reader_tells_what_was_lost),
-		cmocka_unit_test(trace_reader_takes_sub_buffers_of_several_pages),
-		cmocka_unit_test(trace_reader_notes_bad_sub_buffers),
-		cmocka_unit_test(trace_reader_notes_a_bad_record),
-		cmocka_unit_test(trace_reader_notes_a_cleared_buffer),
-		cmocka_unit_test(trace_reader_notes_a_bad_sub_buffer_once),
-		cmocka_unit_test(trace_reader_goes_on_behind_an_id_of_none),
-		cmocka_unit_test(trace_reader_notes_an_offset_that_went_back),
-		cmocka_unit_test(trace_reader_goes_through_pages_that_lie),
-		cmocka_unit_test(trace_reader_ends_a_snapshot_at_its_time),
-		cmocka_unit_test(trace_reader_says_why_the_kernel_refuses),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -20,9 +20,8 @@ static const struct kmes_subbuf_head counted = { .commit = 100,
 						 .has_count = true };
 
 /* [T1] where the kernel puts them */
-static void trace_ring_meta_page_has_the_kernels_layout(void **state)
+TEST(trace_ring_meta_page_has_the_kernels_layout)
 {
-	(void)state;
 	assert_int_equal(offsetof(struct kmes_trace_meta, meta_page_size), 0);
 	assert_int_equal(offsetof(struct kmes_trace_meta, meta_struct_len), 4);
 	assert_int_equal(offsetof(struct kmes_trace_meta, subbuf_size), 8);
@@ -37,11 +36,10 @@ static void trace_ring_meta_page_has_the_kernels_layout(void **state)
 }
 
 /* [T8] */
-static void trace_ring_loss_is_the_count_in_the_page(void **state)
+TEST(trace_ring_loss_is_the_count_in_the_page)
 {
 	struct kmes_trace_loss loss = { 0 };
 
-	(void)state;
 	kmesp_trace_loss_begin(&loss, &unmissed, 0, 900);
 	assert_int_equal(loss.pending, 0);
 	kmesp_trace_loss_begin(&loss, &counted, 500, 900);
@@ -50,11 +48,10 @@ static void trace_ring_loss_is_the_count_in_the_page(void **state)
 }
 
 /* [T8] */
-static void trace_ring_loss_without_count_is_the_change_of_overrun(void **state)
+TEST(trace_ring_loss_without_count_is_the_change_of_overrun)
 {
 	struct kmes_trace_loss loss = { .told = 300 };
 
-	(void)state;
 	kmesp_trace_loss_begin(&loss, &uncounted, 0, 900);
 	assert_int_equal(loss.pending, 600);
 	assert_int_equal(loss.told, 900);
@@ -63,11 +60,10 @@ static void trace_ring_loss_without_count_is_the_change_of_overrun(void **state)
 }
 
 /* [T8] overrun was ahead of what the page had lost: the sum stays overrun's */
-static void trace_ring_loss_told_early_is_not_told_again(void **state)
+TEST(trace_ring_loss_told_early_is_not_told_again)
 {
 	struct kmes_trace_loss loss = { 0 };
 
-	(void)state;
 	kmesp_trace_loss_begin(&loss, &uncounted, 0, 700); /* 600 before this page */
 	kmesp_trace_loss_begin(&loss, &counted, 400, 1000);
 	assert_int_equal(loss.told, 1000);
@@ -75,11 +71,10 @@ static void trace_ring_loss_told_early_is_not_told_again(void **state)
 }
 
 /* [T8] what no page tells of is told when the buffer is empty */
-static void trace_ring_loss_settles_on_an_empty_buffer(void **state)
+TEST(trace_ring_loss_settles_on_an_empty_buffer)
 {
 	struct kmes_trace_loss loss = { 0 };
 
-	(void)state;
 	kmesp_trace_loss_begin(&loss, &counted, 500, 900);
 	kmesp_trace_loss_settle(&loss, 900);
 	assert_int_equal(loss.pending, 900);
@@ -87,7 +82,7 @@ static void trace_ring_loss_settles_on_an_empty_buffer(void **state)
 	assert_int_equal(loss.pending, 900);
 }
 
-static void trace_ring_refused_mapping_says_what_to_do(void **state)
+TEST(trace_ring_refused_mapping_says_what_to_do)
 {
 	static const struct {
 		int error;
@@ -106,21 +101,19 @@ static void trace_ring_refused_mapping_says_what_to_do(void **state)
 	struct kmes_error err;
 	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < COUNT(cases); i++) {
 		assert_int_equal(kmesp_trace_map_error(&err, 2, cases[i].error),
 				 cases[i].error);
 		assert_string_equal(err.text, cases[i].text);
 	}
 }
 
-static void trace_ring_clock_offset_is_below_a_millisecond(void **state)
+TEST(trace_ring_clock_offset_is_below_a_millisecond)
 {
 	struct kmes_trace_clock clock = { 0 };
 	uint64_t real, mono;
 	int i;
 
-	(void)state;
 	kmesp_trace_clock_update(&clock);
 	for (i = 0; i < 100; i++) {
 		uint64_t before = kmesp_clock_ns(CLOCK_REALTIME), after;
@@ -132,11 +125,10 @@ static void trace_ring_clock_offset_is_below_a_millisecond(void **state)
 	}
 }
 
-static void trace_ring_clock_is_measured_again(void **state)
+TEST(trace_ring_clock_is_measured_again)
 {
 	struct kmes_trace_clock clock = { 0 };
 
-	(void)state;
 	kmesp_trace_clock_update(&clock);
 	clock.offset_ns = 1; /* as after a step of the clock */
 	kmesp_trace_clock_update(&clock);
@@ -176,9 +168,8 @@ static const char *chosen(const char *wanted)
 	return text;
 }
 
-static void trace_select_systems_events_and_globs(void **state)
+TEST(trace_select_systems_events_and_globs)
 {
-	(void)state;
 	assert_string_equal(chosen("sched"),
 			    "sched/sched_process_exec "
 			    "sched/sched_process_exit sched/sched_switch ");
@@ -192,18 +183,16 @@ static void trace_select_systems_events_and_globs(void **state)
 	assert_string_equal(chosen("sched_switch"), "sched/sched_switch ");
 }
 
-static void trace_select_each_event_once(void **state)
+TEST(trace_select_each_event_once)
 {
-	(void)state;
 	assert_string_equal(chosen("irq,irq/irq_handler_entry,sched/sched_switch,irq"),
 			    "sched/sched_switch irq/irq_handler_entry ");
 }
 
-static void trace_select_unknown_offers_the_nearest(void **state)
+TEST(trace_select_unknown_offers_the_nearest)
 {
 	char want[600], text[256];
 
-	(void)state;
 	assert_string_equal(chosen("sched/sched_proces_exec"),
 			    "tracefs: no such event: 'sched/sched_proces_exec'; near it: "
 			    "sched/sched_process_exec, sched/sched_process_exit");
@@ -218,32 +207,9 @@ static void trace_select_unknown_offers_the_nearest(void **state)
 	assert_string_equal(chosen(want), text);
 }
 
-static void trace_select_malformed_names(void **state)
+TEST(trace_select_malformed_names)
 {
-	(void)state;
 	assert_string_equal(chosen("sched,"), "tracefs: an empty name in 'sched,'");
 	assert_string_equal(chosen(",sched"), "tracefs: an empty name in ',sched'");
 	assert_non_null(strstr(chosen("sched/[a"), "tracefs: 'sched/[a': "));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#ifdef KMES_HAVE_TRACEEVENT
-		cmocka_unit_test(trace_ring_meta_page_has_the_kernels_layout),
-		cmocka_unit_test(trace_ring_loss_is_the_count_in_the_page),
-		cmocka_unit_test(trace_ring_loss_without_count_is_the_change_of_overrun),
-		cmocka_unit_test(trace_ring_loss_told_early_is_not_told_again),
-		cmocka_unit_test(trace_ring_loss_settles_on_an_empty_buffer),
-		cmocka_unit_test(trace_ring_refused_mapping_says_what_to_do),
-		cmocka_unit_test(trace_ring_clock_offset_is_below_a_millisecond),
-		cmocka_unit_test(trace_ring_clock_is_measured_again),
-#endif
-		cmocka_unit_test(trace_select_systems_events_and_globs),
-		cmocka_unit_test(trace_select_each_event_once),
-		cmocka_unit_test(trace_select_unknown_offers_the_nearest),
-		cmocka_unit_test(trace_select_malformed_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,6 @@
 #include "unit.h"
 #include "cli/when.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define SECOND 1000000000ull
 
 /* 2026-11-29T20:21:22.123456789Z */
@@ -40,7 +39,7 @@ static uint64_t absolute(const char *text)
 	return when.ns;
 }
 
-static void when_iso_forms_mean_the_same_instant(void **state)
+TEST(when_iso_forms_mean_the_same_instant)
 {
 	static const char *const texts[] = {
 		"2026-11-29T20:21:22.123456789Z",   "2026-11-29 20:21:22.123456789",
@@ -50,14 +49,12 @@ static void when_iso_forms_mean_the_same_instant(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(texts); i++)
 		assert_int_equal(absolute(texts[i]), NOW);
 }
 
-static void when_parts_left_out_are_zero(void **state)
+TEST(when_parts_left_out_are_zero)
 {
-	(void)state;
 	assert_int_equal(absolute("2026-11-29T20:21:22Z"), 1795983682 * SECOND);
 	assert_int_equal(absolute("2026-11-29T20:21Z"), 1795983660 * SECOND);
 	assert_int_equal(absolute("20261129T2021"), 1795983660 * SECOND);
@@ -68,9 +65,8 @@ static void when_parts_left_out_are_zero(void **state)
 	assert_int_equal(absolute("2024-02-29"), 1709164800 * SECOND);
 }
 
-static void when_epoch_and_nanoseconds_are_exact(void **state)
+TEST(when_epoch_and_nanoseconds_are_exact)
 {
-	(void)state;
 	assert_int_equal(absolute("@1795983682.123456789"), NOW);
 	assert_int_equal(absolute("1795983682.123456789"), NOW);
 	assert_int_equal(absolute("1795983682123456789"), NOW);
@@ -83,9 +79,8 @@ static void when_epoch_and_nanoseconds_are_exact(void **state)
 	assert_int_equal(absolute("2554-07-21T23:34:33.709551615Z"), UINT64_MAX);
 }
 
-static void when_age_counts_back_from_now(void **state)
+TEST(when_age_counts_back_from_now)
 {
-	(void)state;
 	assert_int_equal(absolute("10m"), NOW - 600 * SECOND);
 	assert_int_equal(absolute("1.5s"), NOW - 1500000000);
 	assert_int_equal(absolute("20ms"), NOW - 20000000);
@@ -96,7 +91,7 @@ static void when_age_counts_back_from_now(void **state)
 	assert_int_equal(absolute("100000d"), 0);
 }
 
-static void when_nonsense_is_refused(void **state)
+TEST(when_nonsense_is_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -156,7 +151,6 @@ static void when_nonsense_is_refused(void **state)
 	const char *why;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < COUNT(texts); i++) {
 		why = NULL;
 		if (kmesp_when_parse(&when, texts[i], NOW, false, &why) != -EINVAL)
@@ -165,11 +159,10 @@ static void when_nonsense_is_refused(void **state)
 	}
 }
 
-static void when_clock_is_the_latest_not_after_now(void **state)
+TEST(when_clock_is_the_latest_not_after_now)
 {
 	struct kmes_when when = parsed("20:21:22.123456", false);
 
-	(void)state;
 	assert_int_equal(when.kind, KMES_WHEN_CLOCK);
 	assert_int_equal(kmesp_when_before(&when, NOW), NOW - 789);
 	when = parsed("20:21:22.123457", false);
@@ -185,11 +178,10 @@ static void when_clock_is_the_latest_not_after_now(void **state)
 	assert_int_equal(kmesp_when_before(&when, NOW), (1795910400 - 3600) * SECOND);
 }
 
-static void when_clock_is_the_first_after_the_start(void **state)
+TEST(when_clock_is_the_first_after_the_start)
 {
 	struct kmes_when when = parsed("20:22", false);
 
-	(void)state;
 	assert_int_equal(kmesp_when_after(&when, NOW), 1795983720 * SECOND);
 	when = parsed("20:21", false);
 	assert_int_equal(kmesp_when_after(&when, NOW), (1795983660 + 86400) * SECOND);
@@ -203,11 +195,10 @@ static void when_clock_is_the_first_after_the_start(void **state)
 	assert_int_equal(kmesp_when_after(&when, NOW), NOW - 1789 + KMES_DAY_NS);
 }
 
-static void when_local_times_follow_the_zone(void **state)
+TEST(when_local_times_follow_the_zone)
 {
 	struct kmes_when when;
 
-	(void)state;
 	set_zone(TZ_BERLIN);
 	assert_int_equal(parsed("2026-11-29T21:21:22", true).ns, 1795983682 * SECOND);
 	assert_int_equal(parsed("2026-07-01T12:00", true).ns, 1782900000 * SECOND);
@@ -228,35 +219,16 @@ static void when_local_times_follow_the_zone(void **state)
 	set_zone("UTC0");
 }
 
-static void when_local_day_of_a_clock_change_is_found(void **state)
+TEST(when_local_day_of_a_clock_change_is_found)
 {
 	/* 2026-10-25T12:00 CET; clocks went back at 03:00 CEST. */
 	uint64_t noon = 1792926000 * SECOND;
 	struct kmes_when when;
 
-	(void)state;
 	set_zone(TZ_BERLIN);
 	when = parsed("12:00", true);
 	assert_int_equal(kmesp_when_before(&when, noon), noon);
 	assert_int_equal(kmesp_when_before(&when, noon - 1), noon - 25 * 3600 * SECOND);
 	assert_int_equal(kmesp_when_after(&when, noon - 24 * 3600 * SECOND), noon);
 	set_zone("UTC0");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(when_iso_forms_mean_the_same_instant),
-		cmocka_unit_test(when_parts_left_out_are_zero),
-		cmocka_unit_test(when_epoch_and_nanoseconds_are_exact),
-		cmocka_unit_test(when_age_counts_back_from_now),
-		cmocka_unit_test(when_nonsense_is_refused),
-		cmocka_unit_test(when_clock_is_the_latest_not_after_now),
-		cmocka_unit_test(when_clock_is_the_first_after_the_start),
-		cmocka_unit_test(when_local_times_follow_the_zone),
-		cmocka_unit_test(when_local_day_of_a_clock_change_is_found),
-	};
-
-	set_zone("UTC0");
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
