@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * bench_format.c - how many events a second one core takes apart and formats.
  *
@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "print/format.h"
 #include "kmes.h"
+#include "print/format.h"
 #include "tap.h"
 
 #define BUFFER (4u << 20)

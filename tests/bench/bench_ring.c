@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The ring's speed against what the machine could do at best, measured in turn in one
  * run: writing against a bare ring of memcpy and release store, reading against a walk

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * bench_tracefs.c - trace records to text, a second: kmes-dump beside trace_pipe,
  * trace-cmd report and perf script.

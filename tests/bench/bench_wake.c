@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* How long from an event to the sleeper that reads it: the distribution. */
 #include <stdio.h>
 

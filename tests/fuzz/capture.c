@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * capture.c - damaged captures, plain and compressed, whose every byte is watched by the
  * sanitizer. What stands before the damage must come back, nothing may be made up behind
  * a clean end, and no size in the file may cost memory or time.
  */
+#include "capture/capture.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,7 +17,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "capture/capture.h"
 #include "hostile.h"
 #include "tap.h"
 #include "testring.h"

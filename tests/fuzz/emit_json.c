@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * emit_json.c - how kmes-emit reads JSON against a recognizer of RFC 8259 written here by
  * the letter: what one calls JSON the other does too, and what comes of it is well-formed

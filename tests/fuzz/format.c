@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * format.c - whatever an event holds, what the formats print of it keeps their promises:
  * one line, no byte that moves a cursor, the same under colours, widths and small memory,
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
-#include "print/columns.h"
 #include "base/invisible.h"
 #include "hostile.h"
 #include "kmes_msgpack.h"
+#include "print/columns.h"
 #include "sample.h"
 #include "tap.h"
 

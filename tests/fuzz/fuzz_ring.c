@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Rings of random bytes, of random positions, and sound ones that are damaged while they
  * are read: the reader touches nothing outside, comes back each time, and what it hands

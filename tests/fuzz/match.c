@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * match.c - conditions on payload fields against what msgpack-c's objects say, and over
  * damaged payloads, whose every byte is watched by the sanitizer.
@@ -6,13 +6,14 @@
  * Payloads and paths are made of so few keys that they meet often. The oracle follows the
  * path by recursion over the unpacked object.
  */
+#include "filter/match.h"
+
 #include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "filter/match.h"
 #include "tap.h"
 
 #define LEVELS_MAX 4

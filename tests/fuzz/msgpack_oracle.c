@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * msgpack_oracle.c - our MessagePack walker against msgpack-c: whatever one accepts the
  * other accepts too, with the same values and the same depth [E3].

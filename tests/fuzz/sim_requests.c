@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * sim_requests.c - the simulator under clients that send what they like: right requests,
  * requests with wrong fields, bodies that were damaged, files of every kind, noise.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * subbuf.c - walks over damaged trace sub-buffers, and their records through damaged
  * formats, where the sanitizer watches each byte. [T9]
@@ -7,6 +7,8 @@
  * comes of it: a walk ends, goes forwards only, and hands out bytes of the page alone;
  * every event that a record is converted to can be taken apart.
  */
+#include "trace/subbuf.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,6 @@
 #include <time.h>
 
 #include "kmes_msgpack.h"
-#include "trace/subbuf.h"
 #include "tap.h"
 #ifdef KMES_HAVE_TRACEEVENT
 #include "trace/trace_format.h"

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* captured.c - see captured.h. */
+#include "captured.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "captured.h"
 #include "testring.h"
 #include "unit.h"
 

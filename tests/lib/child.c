@@ -1,12 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* child.c - see child.h. */
+#include "child.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "cli/cli.h"
 #include "unit.h"
 

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* hostile.c - events as a stranger with bad intentions might send them. */
+#include "hostile.h"
+
 #include <stdbool.h>
 #include <string.h>
-
-#include "hostile.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* sample.c - events made up for tests, and what a format makes of them. */
+#include "sample.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "sample.h"
 
 const uint8_t sample_null_guid[16];
 

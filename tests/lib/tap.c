@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* tap.c - results in the Test Anything Protocol, see tap.h */
 #include "tap.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* testsource.c - rings of a test as a source, see testsource.h */
 #include "testsource.h"
 

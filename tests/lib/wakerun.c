@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* wakerun.c - one writer, some followers, single events; see wakerun.h */
 #include "wakerun.h"
 

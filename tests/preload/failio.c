@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * failio.c - to be preloaded: the call that FAIL_CALL names (open, write, fdatasync, close)
  * fails for files whose path contains FAIL_NAME, close after having closed; with the error

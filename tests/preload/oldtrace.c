@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * oldtrace.c - to be preloaded: trace buffers as other kernels, and other moments, have
  * them. TRACE_FAULT is the errno, as a number, that mapping a buffer fails with, or

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * stepclock.c - to be preloaded: CLOCK_REALTIME steps by an hour once the file that
  * STEP_FILE names exists. What keeps to the monotonic clock does not notice.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * 256 rings, for which three waiting calls are needed at a time, under the usual limit
  * of 1024 descriptors: single events on any of them wake the sleeper, and a flood on all

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Ten resizes under load, up and down, with two followers and a snapshot again and again:
  * no sequence twice, none missing that was not told, and who keeps up loses nothing.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A writer at full speed and a reader that copies: no event is ever torn. Each payload
  * byte is the low byte of the event's sequence, the stamp is the sequence, so bytes of

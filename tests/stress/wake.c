@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Sleep and wake: single events, each sent when the followers have gone to sleep, and
  * again at the worst moment, while they are about to. None is seen later than the bound

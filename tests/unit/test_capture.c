@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Captures: bytes of the format, round trips through memory files, cuts, damage, growth. */
 #include <errno.h>
 #include <fcntl.h>

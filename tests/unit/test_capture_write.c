@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Writers of captures: full disks, pipes that are stuck, what is safe, what waits. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What all tools have in common: options, lists of CPUs, messages. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The output of a tool: slow readers, those that went, disks that are full, signals to stop. */
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The signals of a tool and of what it starts. */
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Values as they are typed: numbers, times, sizes, rates, CPU lists, and escaping. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The window that puts events of captures in order: merges, queues, and its width. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <stdio.h>
 
 #include "src/kmes-dump/order.h"
 #include "testring.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The checks before an emit: their bounds, their order, what trusted emitters owe. */
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "kmes_msgpack.h"
-#include "unit.h"
 #include "src/kmes-emit/emit.h"
+#include "unit.h"
 
 #define ROOM (1u << 20)
 

@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* test_escape.c - strings, keys and hex at every length, a byte of interest at each place. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "print/sid_guid.h"
 #include "base/escape.h"
+#include "print/sid_guid.h"
 #include "unit.h"
 
 #define LEN_MAX 52

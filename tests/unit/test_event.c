@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Taking an event apart: fields, grown headers, sizes that cannot be [D6 E5 M9]. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <errno.h>
 
 #include "kmes.h"
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Filters: types, origins, times, CPUs, and conditions on fields of hostile payloads. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Floating point numbers as text: literals, and the C library as a judge of the others. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A hostile corpus printed as text and as JSON: format_grammar.py parses every line back
  * and compares the values, jq reads every line of JSON, and no locale changes a byte.
  */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <locale.h>
 #include <unistd.h>
 
 #include "hostile.h"

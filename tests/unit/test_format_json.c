@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The JSON format, to the letter. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Lines and blocks of the text formats, to the letter: times, colours, widths, losses. */
 #include <stdio.h>
 #include <stdlib.h>

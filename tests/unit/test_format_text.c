@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Values in the text formats, to the letter: numbers, keys, escapes, conventions. */
 #include <stdio.h>
 #include <string.h>

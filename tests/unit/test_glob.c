@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Patterns over bytes: each element, hostile patterns and texts, an independent oracle. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* JSON member by member: commas, nesting, escapes, numbers, and memory that stays small. */
-#include "base/json_out.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_out.h"
 #include "unit.h"
 
 struct sink {

@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The search for a sound gzip member: what it takes for one, and what it may cost. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The MessagePack walker and the UTF-8 check: each form at its bounds, depth, hostile bytes. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Numbers: what is one, and that comparing integers with floats never rounds. */
 #include <errno.h>
 #include <locale.h>

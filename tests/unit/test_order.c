@@ -1,6 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Ordered accesses of writer, reader and sleeper, against the shapes in tests/model. */
 #include "order_trace.h"
+
+/* These take the accesses from it. */
 #include "kmes_ring.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The ordered accesses themselves, between two threads. What x86 cannot get wrong,
  * ThreadSanitizer looks after in its build of this test.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The small MessagePack writer, and the events that a producer sends about itself. */
 #include <string.h>
 

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Walking payloads: places, ends, hints of keys; and the columns of code points. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "print/columns.h"
 #include "payload.h"
+#include "print/columns.h"
 #include "unit.h"
 
 /*

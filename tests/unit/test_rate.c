@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The token bucket: burst, refill, reserve and refund, a change of rate, age [E11]. */
 
 #include "kmes_abi.h"

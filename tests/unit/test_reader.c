@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The reader over rings of the test's own: every event once, loss exact, where it starts. */
 #include <errno.h>
 #include <stdlib.h>

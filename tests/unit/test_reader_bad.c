@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Rings that no sound writer leaves behind: one message naming CPU and position, nothing
  * handed out that is none or twice, no endless loop, and reading goes on.

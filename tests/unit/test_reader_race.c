@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The reader with the world changing at each single access that it makes to a ring: in
  * turn at the first, the second, the third, ... the writer writes, laps, or replaces the

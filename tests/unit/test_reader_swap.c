@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Rings replaced under a reader: each event once, loss exact, no swap unnoticed. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Time order across CPUs: merged by stamp, held for nobody, whatever the clock does. */
 #include <errno.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The reader's sleep: what ends it, what it leaves on the pages, and how long it may be. */
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Counting in rings that no sound writer leaves behind ends, with an error. */
 #include <errno.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The ring's writer, one event at a time: pages, bytes, refusals, room, wakes, counts. */
 #include <stdlib.h>
 #include <string.h>

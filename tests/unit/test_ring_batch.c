@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Batches: one stamp and one publication, exactly the ring, more than the ring. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Copying out of a ring: what is handed over is always whole, wherever in the copy the
  * writer moves on. The writer acts at each access that the copy makes, in turn.

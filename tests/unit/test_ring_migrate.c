@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* A ring's events moving to another capacity, and its readers being told. */
 #include <stdlib.h>
 #include <string.h>

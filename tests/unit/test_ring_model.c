@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Random writes, batches, drops and migrations, compared after each with a model of one
  * rule: the events that live are the longest suffix of all that fits the capacity.

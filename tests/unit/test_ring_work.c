@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* How much is done for one write, as in the kernel interrupts are off meanwhile. */
 #include <stdint.h>
 #include <stdlib.h>

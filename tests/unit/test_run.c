@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* test_run.c - kmes-run without the module: its filter, and calls that are not waited for. */
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "src/kmes-run/call.h"
+#include "unit.h"
 
 /* Shared with the callers, which store there what they found; and what calls point to. */
 struct common {

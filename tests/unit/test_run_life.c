@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* test_run_life.c - kmes-run beside its program: what it keeps, stops with, leaves behind. */
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "kmes_abi.h"
-#include "unit.h"
 #include "src/kmes-run/run.h"
+#include "unit.h"
 
 /* Not so in an emulator of another machine's programs. */
 static void needs_seccomp(void)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What a client makes of wrong answers, late ones and none. The simulator is a pthread. */
 #include <errno.h>
 #include <string.h>

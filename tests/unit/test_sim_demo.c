@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The simulator's generators: what they send is well-formed. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "src/kmes-sim/sim.h"
+#include "unit.h"
 
 static struct sim_options options;
 static struct sim *sim;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* How the simulator emits for a client: the order of refusals, prefixes, large batches. */
 #include <errno.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "src/kmes-sim/sim.h"
+#include "unit.h"
 
 #define CAPACITY 65536
 #define RATE 1000

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The simulator's peers: identities, and buckets that outlive a connection. */
 #include <string.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "src/kmes-sim/sim.h"
+#include "unit.h"
 
 #define RATE 100
 

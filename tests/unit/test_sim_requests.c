@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The simulator's side of its socket: each request, and clients that break the rules. */
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "src/kmes-sim/sim.h"
+#include "unit.h"
 
 #define CAPACITY 65536
 

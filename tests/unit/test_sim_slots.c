@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The simulator's rings: slots and turns, what descriptors allow, replacement, waking. */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "src/kmes-sim/sim.h"
+#include "unit.h"
 
 #define CAPACITY 65536
 

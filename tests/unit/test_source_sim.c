@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The simulator as a source: opening, emission, attaching. Its stand-in is a pthread. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* A walk over rings that no sound writer leaves behind: an error that names the CPU. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Steps over the records of trace sub-buffers: of pages that a 6.18 kernel wrote, of each
  * kind of record, and of pages that lie.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Trace records to events: each kind of field, by format files as the kernel writes them. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A mapped trace buffer read to its events, where the test is the kernel: it lays out the
  * pages, and an ioctl of its own moves the reader as each test wants it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What the tracefs source decides without a kernel: loss, sentences, names of events. */
 #include <errno.h>
 #include <stdio.h>

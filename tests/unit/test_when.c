@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Points in time for --since and --until: each form, its bounds, zones, and the day meant. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "unit.h"
 #include "cli/when.h"
+#include "unit.h"
 
 #define SECOND 1000000000ull
 
