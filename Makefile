@@ -46,6 +46,7 @@ LIB_OBJS := \
 	source_dev \
 	source_kernel \
 	source_native \
+	source_open \
 	source_sim \
 	wait \
 	wait_group \

@@ -30,7 +30,8 @@ _Static_assert(HOLD_NS / MARK_NS == KMES_RING_MARKS, "marks younger than HOLD_NS
 
 static bool ring_before(const struct kmes_ring *a, const struct kmes_ring *b)
 {
-	return a->key != b->key ? a->key < b->key : a->cpu < b->cpu;
+	return a->merge.key != b->merge.key ? a->merge.key < b->merge.key
+					    : a->cpu < b->cpu;
 }
 
 static void heap_down(struct kmes_reader *rd, unsigned int i)
@@ -67,7 +68,12 @@ static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 {
 	int r = kmesp_ring_peek(ring);
 
-	rd->pending |= ring->has_note | ring->has_resize;
+	if (ring->has_note | ring->has_resize) {
+		rd->pending = true;
+		/* The positions of a new ring begin anew. */
+		if (ring->has_resize)
+			ring->merge.mark_count = ring->merge.late_pos = 0;
+	}
 	rd->source_gone |= ring->ended;
 	if (r < 0)
 		rd->err = ring->err;
@@ -77,9 +83,10 @@ static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 /* Where the ring's head belongs: events that were held long enough go at once. */
 static void ring_set_key(const struct kmes_reader *rd, struct kmes_ring *ring)
 {
-	ring->key = ring->head.ts_ns;
-	if (kmesp_ring_position(ring) < ring->late_pos && ring->key > rd->watermark_ns)
-		ring->key = rd->watermark_ns;
+	ring->merge.key = ring->head.ts_ns;
+	if (kmesp_ring_position(ring) < ring->merge.late_pos &&
+	    ring->merge.key > rd->watermark_ns)
+		ring->merge.key = rd->watermark_ns;
 }
 
 /*
@@ -88,17 +95,17 @@ static void ring_set_key(const struct kmes_reader *rd, struct kmes_ring *ring)
  */
 static void ring_set_late(struct kmes_ring *ring, uint64_t now_ns)
 {
-	struct kmes_ring_mark *m = ring->marks;
+	struct kmes_ring_mark *m = ring->merge.marks;
 
-	while (ring->mark_count && now_ns - m[0].ns >= HOLD_NS - MARK_NS) {
-		ring->late_pos = m[0].pos;
-		ring->mark_count--;
-		memmove(m, m + 1, ring->mark_count * sizeof(*m));
+	while (ring->merge.mark_count && now_ns - m[0].ns >= HOLD_NS - MARK_NS) {
+		ring->merge.late_pos = m[0].pos;
+		ring->merge.mark_count--;
+		memmove(m, m + 1, ring->merge.mark_count * sizeof(*m));
 	}
-	if (ring->mark_count && now_ns - m[ring->mark_count - 1].ns < MARK_NS)
+	if (ring->merge.mark_count && now_ns - m[ring->merge.mark_count - 1].ns < MARK_NS)
 		return;
-	m[ring->mark_count].pos = ring->ops->newest(ring);
-	m[ring->mark_count++].ns = now_ns;
+	m[ring->merge.mark_count].pos = ring->ops->newest(ring);
+	m[ring->merge.mark_count++].ns = now_ns;
 }
 
 /* Looks at the idle rings and moves the watermark. 0 or -errno. */
@@ -157,7 +164,8 @@ static bool reader_is_top_due(const struct kmes_reader *rd)
 {
 	if (!rd->heap_len)
 		return false;
-	return !rd->idle_len || rd->snapshot || rd->heap[0]->key <= rd->watermark_ns;
+	return !rd->idle_len || rd->snapshot ||
+	       rd->heap[0]->merge.key <= rd->watermark_ns;
 }
 
 /* The ring whose head is next: 1, 0 or -errno. */

@@ -35,11 +35,7 @@ int kmesp_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cp
 	ring->src = src;
 	ring->cpu = cpu;
 	ring->fd = -1;
-	ring->stop_pos = UINT64_MAX;
-	if (src->ops->ring_open)
-		r = src->ops->ring_open(src, cpu, ring, options->snapshot, err);
-	else
-		r = kmesp_ring_open_mapped(ring, options, err);
+	r = src->ops->ring_open(ring, options, err);
 	if (r < 0)
 		return r;
 	r = ring_set_size(ring, KMES_SPAN_SIZE);

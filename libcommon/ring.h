@@ -17,6 +17,8 @@
 #define KMES_SPAN_SIZE (256u << 10)
 
 struct kmes_ring_ops {
+	/* ring->fd shows that there are events; otherwise the futex of ring->mapped does. */
+	bool is_polled;
 	/*
 	 * Replaces the private bytes by further ones that start at the first unread byte's
 	 * position: 1; 0: nothing now; or -errno with a sentence in ring->err.
@@ -31,11 +33,29 @@ struct kmes_ring_ops {
 	void (*close)(struct kmes_ring *ring);
 };
 
+/* The state of a mapped KMES ring (ring_mapped.c, and wait.c for its futex). */
+struct kmes_ring_mapped {
+	struct kmes_mapping map;
+	bool is_armed; /* need_wake was set by us, and not cleared since */
+	bool stuck_noted;
+	uint64_t stop_pos;	 /* the end of a snapshot, else UINT64_MAX */
+	uint64_t odd_generation; /* shown, but attaching found nothing newer */
+	uint64_t stuck_tail, stuck_write, stuck_since_ns;
+};
+
 /* Events below `pos` were there at `ns` of CLOCK_MONOTONIC. */
 struct kmes_ring_mark {
 	uint64_t pos, ns;
 };
 #define KMES_RING_MARKS 4
+
+/* The place of the ring among the others; only reader.c uses it. */
+struct kmes_ring_merge {
+	uint64_t key;
+	struct kmes_ring_mark marks[KMES_RING_MARKS];
+	unsigned int mark_count;
+	uint64_t late_pos; /* events below it were held long enough */
+};
 
 struct kmes_ring {
 	const struct kmes_ring_ops *ops;
@@ -62,23 +82,11 @@ struct kmes_ring {
 	struct kmes_resize resize;
 	struct kmes_error err; /* the note, or why fill failed */
 
-	/* Mapped rings. */
-	struct kmes_mapping map;
-	bool is_armed;		 /* need_wake was set by us, and not cleared since */
-	uint64_t stop_pos;	 /* a snapshot's end, else UINT64_MAX */
-	uint64_t odd_generation; /* shown, but attaching found nothing newer */
-	uint64_t stuck_tail, stuck_write, stuck_since_ns;
-	bool stuck_noted;
+	struct kmes_ring_mapped mapped; /* KMES rings */
+	int fd;				/* other types: polled if is_polled, */
+	void *priv;			/* and their state */
 
-	/* Other makes: a descriptor to poll, -1 if none, and their own state. */
-	int fd;
-	void *priv;
-
-	/* The reader's: see reader.c. */
-	uint64_t key;
-	struct kmes_ring_mark marks[KMES_RING_MARKS];
-	unsigned int mark_count;
-	uint64_t late_pos; /* events below it were held long enough */
+	struct kmes_ring_merge merge;
 };
 
 /*
@@ -89,7 +97,7 @@ int kmesp_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cp
 		    const struct kmes_reader_options *options, struct kmes_error *err);
 void kmesp_ring_close(struct kmes_ring *ring);
 
-/* As kmesp_ring_open, for mapped KMES rings (ring_mapped.c). */
+/* The ring_open operation of sources whose KMES rings can be mapped (ring_mapped.c). */
 int kmesp_ring_open_mapped(struct kmes_ring *ring,
 			   const struct kmes_reader_options *options,
 			   struct kmes_error *err);
@@ -106,11 +114,11 @@ int kmesp_ring_peek_private(struct kmes_ring *ring);
  */
 static inline void kmesp_ring_disarm(struct kmes_ring *ring)
 {
-	if (!ring->is_armed)
+	if (!ring->mapped.is_armed)
 		return;
 	/* A stale 1 costs the writer one needless wake. */
-	kmes_store_relaxed(ring->map.need_wake, 0);
-	ring->is_armed = false;
+	kmes_store_relaxed(ring->mapped.map.need_wake, 0);
+	ring->mapped.is_armed = false;
 }
 
 /* Passes the head. */

@@ -30,7 +30,8 @@ static void ring_give_up(struct kmes_ring *ring, const char *what)
 {
 	uint64_t pos = kmesp_ring_position(ring);
 	/* Order D, pairs with C. */
-	uint64_t write_pos = kmes_load_acquire(&ring->map.view.producer->write_pos);
+	uint64_t write_pos =
+		kmes_load_acquire(&ring->mapped.map.view.producer->write_pos);
 
 	ring_note(ring, what, pos);
 	ring_seek(ring, write_pos > pos ? write_pos : pos);
@@ -44,7 +45,7 @@ static void mapped_recover(struct kmes_ring *ring)
 	uint64_t tail_pos;
 
 	kmes_fence_acquire();
-	tail_pos = kmes_load_acquire(&ring->map.view.producer->tail_pos);
+	tail_pos = kmes_load_acquire(&ring->mapped.map.view.producer->tail_pos);
 	if (tail_pos > kmesp_ring_position(ring))
 		ring_seek(ring, tail_pos);
 	else
@@ -56,19 +57,21 @@ static void ring_watch_tail(struct kmes_ring *ring, const struct kmes_ring_span 
 {
 	uint64_t now = kmesp_clock_ns(CLOCK_MONOTONIC);
 
-	if (span->tail_pos != ring->stuck_tail || span->write_pos != ring->stuck_write) {
-		ring->stuck_tail = span->tail_pos;
-		ring->stuck_write = span->write_pos;
-		ring->stuck_since_ns = now;
-		ring->stuck_noted = false;
-	} else if (!ring->stuck_noted && now - ring->stuck_since_ns >= STUCK_NS) {
+	if (span->tail_pos != ring->mapped.stuck_tail ||
+	    span->write_pos != ring->mapped.stuck_write) {
+		ring->mapped.stuck_tail = span->tail_pos;
+		ring->mapped.stuck_write = span->write_pos;
+		ring->mapped.stuck_since_ns = now;
+		ring->mapped.stuck_noted = false;
+	} else if (!ring->mapped.stuck_noted &&
+		   now - ring->mapped.stuck_since_ns >= STUCK_NS) {
 		kmes_error_set(
 			&ring->err, 0,
 			"cpu%u: tail position %llu stays ahead of write position %llu",
 			ring->cpu, (unsigned long long)span->tail_pos,
 			(unsigned long long)span->write_pos);
 		ring->has_note = true;
-		ring->stuck_noted = true;
+		ring->mapped.stuck_noted = true;
 	}
 }
 
@@ -77,8 +80,8 @@ static void ring_tell_resize(struct kmes_ring *ring, const struct kmes_mapping *
 {
 	if (!ring->has_resize) {
 		ring->resize.cpu = ring->cpu;
-		ring->resize.old_capacity = ring->map.view.capacity;
-		ring->resize.old_generation = ring->map.generation;
+		ring->resize.old_capacity = ring->mapped.map.view.capacity;
+		ring->resize.old_generation = ring->mapped.map.generation;
 	}
 	ring->resize.new_capacity = next->view.capacity;
 	ring->resize.new_generation = next->generation;
@@ -88,14 +91,14 @@ static void ring_tell_resize(struct kmes_ring *ring, const struct kmes_mapping *
 /* The page tells of a replacement, and attaching gives the very same ring. */
 static void ring_doubt(struct kmes_ring *ring, uint64_t generation)
 {
-	if (ring->odd_generation == generation)
+	if (ring->mapped.odd_generation == generation)
 		return;
 	kmes_error_set(&ring->err, 0,
 		       "cpu%u: generation %llu shown at position %llu, but no such ring",
 		       ring->cpu, (unsigned long long)generation,
 		       (unsigned long long)kmesp_ring_position(ring));
 	ring->has_note = true;
-	ring->odd_generation = generation;
+	ring->mapped.odd_generation = generation;
 }
 
 /*
@@ -112,18 +115,16 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 		ring->ended = !kmes_source_alive(ring->src);
 		return ring->ended ? 0 : r;
 	}
-	if (next.generation == ring->map.generation) {
+	if (next.generation == ring->mapped.map.generation) {
 		kmes_mapping_close(&next);
 		ring_doubt(ring, generation);
 		return 0;
 	}
 	ring_tell_resize(ring, &next);
-	kmes_mapping_close(&ring->map);
-	ring->map = next;
-	ring->is_armed = false;
+	kmes_mapping_close(&ring->mapped.map);
+	ring->mapped.map = next;
+	ring->mapped.is_armed = false;
 	ring->skip_until = 0;
-	ring->mark_count = 0;
-	ring->late_pos = 0;
 	/* Order K, pairs with J. */
 	ring_seek(ring, kmes_load_acquire(&next.view.producer->tail_pos));
 	return 1;
@@ -136,14 +137,15 @@ static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *
 	if (span->lapped && kmesp_ring_position(ring) < ring->skip_until)
 		ring->has_last = false;
 	/* No event of a snapshot reaches past its end. */
-	ring->known = span->write_pos < ring->stop_pos ? span->write_pos : ring->stop_pos;
+	ring->known = span->write_pos < ring->mapped.stop_pos ? span->write_pos
+							      : ring->mapped.stop_pos;
 	ring->pos = span->pos - span->skip;
 	ring->off = span->skip;
 	ring->len = span->skip + span->len;
-	if (span->pos >= ring->stop_pos)
+	if (span->pos >= ring->mapped.stop_pos)
 		ring->len = ring->off;
-	else if (span->len > ring->stop_pos - span->pos)
-		ring->len = span->skip + (uint32_t)(ring->stop_pos - span->pos);
+	else if (span->len > ring->mapped.stop_pos - span->pos)
+		ring->len = span->skip + (uint32_t)(ring->mapped.stop_pos - span->pos);
 }
 
 static int mapped_fill(struct kmes_ring *ring)
@@ -155,13 +157,13 @@ static int mapped_fill(struct kmes_ring *ring)
 		 * that is loaded behind it is the last one [R0 R2].
 		 */
 		uint64_t generation =
-			kmes_load_acquire(&ring->map.view.producer->generation);
+			kmes_load_acquire(&ring->mapped.map.view.producer->generation);
 		int r;
 
-		if (kmesp_ring_position(ring) >= ring->stop_pos)
+		if (kmesp_ring_position(ring) >= ring->mapped.stop_pos)
 			return 0;
-		r = kmes_ring_copy(&ring->map.view, kmesp_ring_position(ring), ring->buf,
-				   ring->size, &span);
+		r = kmes_ring_copy(&ring->mapped.map.view, kmesp_ring_position(ring),
+				   ring->buf, ring->size, &span);
 		if (r < 0) {
 			ring_give_up(ring, "impossible positions");
 			return 0;
@@ -171,16 +173,16 @@ static int mapped_fill(struct kmes_ring *ring)
 			kmesp_ring_disarm(ring);
 			return 1;
 		}
-		if (span.write_pos > span.pos && span.pos < ring->stop_pos &&
-		    ring->stop_pos != UINT64_MAX)
+		if (span.write_pos > span.pos && span.pos < ring->mapped.stop_pos &&
+		    ring->mapped.stop_pos != UINT64_MAX)
 			continue; /* a snapshot goes on to its end */
 		if (span.write_pos > span.pos)
 			return 0; /* lapped again and again: others first */
 		if (span.tail_pos > span.write_pos)
 			ring_watch_tail(ring, &span);
-		if (generation == ring->map.generation || ring->ended)
+		if (generation == ring->mapped.map.generation || ring->ended)
 			return 0;
-		if (ring->stop_pos != UINT64_MAX)
+		if (ring->mapped.stop_pos != UINT64_MAX)
 			return 0;
 		r = ring_follow(ring, generation);
 		if (r <= 0)
@@ -191,25 +193,25 @@ static int mapped_fill(struct kmes_ring *ring)
 static uint64_t mapped_newest(const struct kmes_ring *ring)
 {
 	/* Order D, pairs with C. */
-	return kmes_load_acquire(&ring->map.view.producer->write_pos);
+	return kmes_load_acquire(&ring->mapped.map.view.producer->write_pos);
 }
 
 /* Order F: called behind need_wake = 1 and the full fence. */
 static bool mapped_has_news(const struct kmes_ring *ring)
 {
-	const struct kmes_producer_page *page = ring->map.view.producer;
+	const struct kmes_producer_page *page = ring->mapped.map.view.producer;
 	uint64_t generation;
 
 	if (kmes_load_acquire(&page->write_pos) > kmesp_ring_position(ring))
 		return true;
 	generation = kmes_load_acquire(&page->generation);
-	return !ring->ended && generation != ring->map.generation &&
-	       generation != ring->odd_generation;
+	return !ring->ended && generation != ring->mapped.map.generation &&
+	       generation != ring->mapped.odd_generation;
 }
 
 static void mapped_close(struct kmes_ring *ring)
 {
-	kmes_mapping_close(&ring->map);
+	kmes_mapping_close(&ring->mapped.map);
 }
 
 static const struct kmes_ring_ops mapped_ops = {
@@ -224,22 +226,23 @@ int kmesp_ring_open_mapped(struct kmes_ring *ring,
 			   const struct kmes_reader_options *options,
 			   struct kmes_error *err)
 {
-	int r = kmes_mapping_open(&ring->map, ring->src, ring->cpu, err);
+	int r = kmes_mapping_open(&ring->mapped.map, ring->src, ring->cpu, err);
 	uint64_t write_pos;
 
 	if (r < 0)
 		return r;
 	ring->ops = &mapped_ops;
+	ring->mapped.stop_pos = UINT64_MAX;
 	/* Order K, pairs with J: the oldest surviving event [D0]. */
-	ring->pos = kmes_load_acquire(&ring->map.view.producer->tail_pos);
+	ring->pos = kmes_load_acquire(&ring->mapped.map.view.producer->tail_pos);
 	/* Order D, pairs with C. */
-	write_pos = kmes_load_acquire(&ring->map.view.producer->write_pos);
+	write_pos = kmes_load_acquire(&ring->mapped.map.view.producer->write_pos);
 	ring->known = write_pos;
 	/* A CPU's first ring with nothing in it: the next event should be number 1. */
-	ring->has_last = write_pos == 0 && ring->map.generation == 1;
+	ring->has_last = write_pos == 0 && ring->mapped.map.generation == 1;
 	if (options->only_new)
 		ring->skip_until = write_pos;
 	if (options->snapshot)
-		ring->stop_pos = write_pos;
+		ring->mapped.stop_pos = write_pos;
 	return 0;
 }

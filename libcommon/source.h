@@ -13,8 +13,27 @@
 
 struct kmes_ring;
 
+/*
+ * The kinds of sources, in the order in which "auto" tries them: the name, and the form of
+ * the argument that may follow it.
+ */
+#define KMESP_SOURCE_KINDS(KIND)                                                         \
+	KIND(native, "")                                                                 \
+	KIND(dev, "[:PATH]")                                                             \
+	KIND(sim, "[:SOCKET]")                                                           \
+	KIND(tracefs, "[:EVENTS]")
+
+/* For messages: "auto, native, dev[:PATH], ...". */
+#define KMESP_SOURCE_NAME(name, argument) ", " #name argument
+#define KMESP_SOURCE_NAMES "auto" KMESP_SOURCE_KINDS(KMESP_SOURCE_NAME)
+
 struct kmes_source_ops {
 	const char *name;
+	/* What -EPERM means for attaching and emitting: "" or " (needs ...)". */
+	const char *attach_hint;
+	const char *emit_hint;
+	bool is_explicit;   /* "auto" does not try it */
+	bool is_simulation; /* the events are not those of the running kernel */
 
 	/*
 	 * `arg` is the text after the colon, or NULL. -ENOENT or -ENOSYS when this kind of
@@ -37,12 +56,19 @@ struct kmes_source_ops {
 		      struct kmes_error *err);
 
 	/*
-	 * For sources without KMES rings: a ring of another make (ring.h) instead, which
-	 * with `snapshot` ends with what is there now. -EINVAL: no ring of this CPU.
+	 * Opens the ring of ring->cpu for reading: sets ring->ops and the state of that
+	 * type of ring (ring.h). Sources of KMES rings use kmesp_ring_open_mapped().
+	 * -EINVAL: the slot has no ring.
 	 */
-	int (*ring_open)(struct kmes_source *src, uint16_t cpu, struct kmes_ring *ring,
-			 bool snapshot, struct kmes_error *err);
+	int (*ring_open)(struct kmes_ring *ring,
+			 const struct kmes_reader_options *options,
+			 struct kmes_error *err);
 
+	/* Describes a -errno of this source; NULL: strerror(). */
+	const char *(*reason)(int error);
+
+	/* Moves the calling thread to the CPU where it must run to emit there. */
+	int (*go_to_cpu)(struct kmes_source *src, int cpu);
 	int (*emit)(struct kmes_source *src, int cpu, const struct kmes_record *record);
 	int (*emit_batch)(struct kmes_source *src, int cpu,
 			  const struct kmes_record *records, uint32_t count,
@@ -64,12 +90,21 @@ struct kmes_source {
 extern const struct kmes_source_ops kmesp_source_native;
 extern const struct kmes_source_ops kmesp_source_dev;
 extern const struct kmes_source_ops kmesp_source_sim;
-extern const struct kmes_source_ops kmesp_source_tracefs; /* with libtraceevent alone */
+extern const struct kmes_source_ops kmesp_source_tracefs;
 
 /* Reads 32 hex digits, hyphens passed over, out of a file into `id`. 0 or -errno. */
 int kmesp_read_id(const char *path, uint8_t id[16]);
 
-/* Behind a refused attach: what is missing, from a blank on; "" when nothing is known. */
-const char *kmesp_source_attach_hint(const struct kmes_source *src);
+/* Is this a name that kmes_source_open() accepts, with a valid form of argument? */
+bool kmesp_source_is_name(const char *name);
+
+/* The operations of the kind that `name` selects; NULL for "auto" and unknown names. */
+const struct kmes_source_ops *kmesp_source_ops(const char *name);
+
+/*
+ * Moves the calling thread to `cpu` if the source requires that of those who emit there;
+ * -1: leaves it where it is. 0 or -errno.
+ */
+int kmesp_source_go_to_cpu(struct kmes_source *src, int cpu);
 
 #endif

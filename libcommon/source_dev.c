@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "ring.h"
 #include "source_kernel.h"
 
 #define SYSFS "/sys/kernel/kmes/"
@@ -91,6 +92,11 @@ static int dev_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 	return kmesp_kernel_map(map, fd, capacity, err);
 }
 
+static int dev_go_to_cpu(struct kmes_source *src, int cpu)
+{
+	return kmesp_kernel_pin(&dev_of(src)->pinned, cpu);
+}
+
 static int dev_emit(struct kmes_source *src, int cpu, const struct kmes_record *record)
 {
 	struct kmes_ioc_emit call = {
@@ -99,7 +105,7 @@ static int dev_emit(struct kmes_source *src, int cpu, const struct kmes_record *
 		.payload_len = record->payload_len,
 		.type_len = record->type_len,
 	};
-	int r = kmesp_kernel_pin(&dev_of(src)->pinned, cpu);
+	int r = dev_go_to_cpu(src, cpu);
 
 	if (r < 0)
 		return r;
@@ -116,7 +122,7 @@ static int dev_emit_batch(struct kmes_source *src, int cpu,
 		.emitted_out = (uintptr_t)emitted,
 		.count = count,
 	};
-	int r = kmesp_kernel_pin(&dev_of(src)->pinned, cpu);
+	int r = dev_go_to_cpu(src, cpu);
 
 	if (r < 0)
 		return r;
@@ -212,10 +218,14 @@ static int dev_set_capacity(struct kmes_source *src, uint64_t capacity,
 
 const struct kmes_source_ops kmesp_source_dev = {
 	.name = "dev",
+	.attach_hint = " (needs CAP_AUDIT_READ)",
+	.emit_hint = " (needs CAP_AUDIT_WRITE)",
 	.open = dev_open,
 	.close = dev_close,
 	.slots = dev_slots,
 	.attach = dev_attach,
+	.ring_open = kmesp_ring_open_mapped,
+	.go_to_cpu = dev_go_to_cpu,
 	.emit = dev_emit,
 	.emit_batch = dev_emit_batch,
 	.counters = dev_counters,

@@ -75,5 +75,5 @@ int kmesp_kernel_attach_error(struct kmes_source *src, uint16_t cpu, int error,
 		return kmes_error_set(err, error, "cpu%u: no ring", cpu);
 	return kmes_error_set(err, error, "cpu%u: cannot attach: %s%s", cpu,
 			      strerror(-error),
-			      error == -EPERM ? kmesp_source_attach_hint(src) : "");
+			      error == -EPERM ? src->ops->attach_hint : "");
 }

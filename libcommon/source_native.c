@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ring.h"
 #include "source_kernel.h"
 
 struct native_source {
@@ -26,9 +27,8 @@ static int native_open(struct kmes_source **out, const char *arg,
 	uint64_t slots;
 	long r;
 
+	(void)arg;
 	(void)stop;
-	if (arg)
-		return kmes_error_set(err, -EINVAL, "native: takes no argument");
 	r = native_attach_call(KMES_ATTACH_QUERY_SLOTS, &slots);
 	if (r == -ENOSYS)
 		return kmes_error_set(err, -ENOSYS,
@@ -37,7 +37,7 @@ static int native_open(struct kmes_source **out, const char *arg,
 		return kmes_error_set(err, (int)r,
 				      "native: cannot ask for the slot count: %s%s",
 				      strerror((int)-r),
-				      r == -EPERM ? " (needs SeSecurityPrivilege)" : "");
+				      r == -EPERM ? kmesp_source_native.attach_hint : "");
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
@@ -76,10 +76,14 @@ static int native_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapp
 	return kmesp_kernel_map(map, (int)fd, capacity, err);
 }
 
+static int native_go_to_cpu(struct kmes_source *src, int cpu)
+{
+	return kmesp_kernel_pin(&((struct native_source *)src)->pinned, cpu);
+}
+
 static int native_emit(struct kmes_source *src, int cpu, const struct kmes_record *record)
 {
-	struct native_source *n = (struct native_source *)src;
-	int r = kmesp_kernel_pin(&n->pinned, cpu);
+	int r = native_go_to_cpu(src, cpu);
 
 	if (r < 0)
 		return r;
@@ -93,9 +97,8 @@ static int native_emit_batch(struct kmes_source *src, int cpu,
 			     const struct kmes_record *records, uint32_t count,
 			     uint32_t *emitted)
 {
-	struct native_source *n = (struct native_source *)src;
 	struct kmes_batch_entry entries[KMES_BATCH_MAX];
-	int r = kmesp_kernel_pin(&n->pinned, cpu);
+	int r = native_go_to_cpu(src, cpu);
 
 	if (r < 0)
 		return r;
@@ -139,10 +142,14 @@ static int native_set_capacity(struct kmes_source *src, uint64_t capacity,
 
 const struct kmes_source_ops kmesp_source_native = {
 	.name = "native",
+	.attach_hint = " (needs SeSecurityPrivilege)",
+	.emit_hint = " (needs SeAuditPrivilege)",
 	.open = native_open,
 	.close = native_close,
 	.slots = native_slots,
 	.attach = native_attach,
+	.ring_open = kmesp_ring_open_mapped,
+	.go_to_cpu = native_go_to_cpu,
 	.emit = native_emit,
 	.emit_batch = native_emit_batch,
 	.capacity = native_capacity,

@@ -11,8 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "ring.h"
 #include "sim_client.h"
-#include "source.h"
 
 /* The request, the table of a full batch, and two texts for each of its entries. */
 #define IOV_MAX_EMIT (2 + 2 * KMES_BATCH_MAX)
@@ -296,11 +296,16 @@ static int sim_set_capacity(struct kmes_source *src, uint64_t capacity,
 
 const struct kmes_source_ops kmesp_source_sim = {
 	.name = "sim",
+	.attach_hint = " (the simulator denies attaching to this user)",
+	.emit_hint = " (needs CAP_AUDIT_WRITE)",
+	.is_simulation = true,
 	.open = sim_open,
 	.close = sim_close,
 	.slots = sim_slots,
 	.alive = sim_alive,
 	.attach = sim_attach,
+	.ring_open = kmesp_ring_open_mapped,
+	.reason = kmesp_sim_reason,
 	.emit = sim_emit,
 	.emit_batch = sim_emit_batch,
 	.counters = sim_counters,

@@ -123,13 +123,13 @@ static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count
 	for (i = 0; i < w->group_count; i++)
 		w->groups[i].len = 0;
 	for (i = 0; i < count; i++) {
-		kmes_store_release(rings[i].map.need_wake, 1);
-		rings[i].is_armed = true;
+		kmes_store_release(rings[i].mapped.map.need_wake, 1);
+		rings[i].mapped.is_armed = true;
 	}
 	/* Order F, pairs with E and I. */
 	kmes_fence_full();
 	for (i = 0; i < count; i++) {
-		const uint32_t *word = &rings[i].map.view.producer->futex_counter;
+		const uint32_t *word = &rings[i].mapped.map.view.producer->futex_counter;
 
 		/* Order M, pairs with L. Shared: keyed by the page, never private [N7]. */
 		kmesp_wait_group_add(&w->groups[i / per_group], word,
@@ -218,15 +218,15 @@ static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
  */
 static void wake_others(const struct kmes_ring *ring)
 {
-	syscall(SYS_futex, &ring->map.view.producer->futex_counter, FUTEX_WAKE, INT_MAX,
-		NULL, NULL, 0);
+	syscall(SYS_futex, &ring->mapped.map.view.producer->futex_counter, FUTEX_WAKE,
+		INT_MAX, NULL, NULL, 0);
 }
 
 static bool is_crowded(const struct kmes_ring *ring)
 {
 	uint64_t fresh = ring->ops->newest(ring) - kmesp_ring_position(ring);
 
-	return fresh > ring->map.view.capacity / CROWDED_PART;
+	return fresh > ring->mapped.map.view.capacity / CROWDED_PART;
 }
 
 /*
@@ -285,7 +285,7 @@ int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
 		timeout_ms = SLEEP_MS;
 	if (rd->heap_len)
 		nap_ns(HELD_NAP_NS);
-	else if (rd->src->ops->ring_open)
+	else if (rd->rings[0].ops->is_polled)
 		/* Should a wake-up ever be missing, what is there is still seen soon. */
 		return look_around(rd, watch_fd,
 				   timeout_ms < NAP_MS ? timeout_ms : NAP_MS);

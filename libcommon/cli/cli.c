@@ -12,6 +12,7 @@
 
 #include "cli/cli_private.h"
 #include "kmes_version.h"
+#include "source.h"
 
 enum {
 	OPTION_HELP = CLI_OPTION_SHARED,
@@ -31,8 +32,7 @@ struct poptOption cli_help_table[] = { { "help", 'h', POPT_ARG_NONE, NULL, OPTIO
 
 struct poptOption cli_source_table[] = {
 	{ "source", 'S', POPT_ARG_STRING, NULL, OPTION_SOURCE,
-	  "where the rings are: auto, native, dev[:PATH], sim[:SOCKET], tracefs[:EVENTS]",
-	  "SOURCE" },
+	  "where the rings are: " KMESP_SOURCE_NAMES, "SOURCE" },
 	POPT_TABLEEND
 };
 

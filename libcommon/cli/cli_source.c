@@ -5,40 +5,21 @@
 #include <sys/resource.h>
 
 #include "cli/cli.h"
-
-/* Is it one of the words of -S, followed by what that word allows? */
-static bool is_source(const char *text)
-{
-	static const struct {
-		const char *word;
-		bool takes_text;
-	} kinds[] = {
-		{ "auto", false }, { "native", false }, { "dev", true },
-		{ "sim", true },   { "tracefs", true },
-	};
-	size_t len = strcspn(text, ":");
-	size_t i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strlen(kinds[i].word) == len && !memcmp(kinds[i].word, text, len))
-			return !text[len] || (kinds[i].takes_text && text[len + 1]);
-	return false;
-}
+#include "source.h"
 
 const char *cli_source_name(const struct cli *cli)
 {
-	static const char hint[] =
-		"a source is auto, native, dev[:PATH], sim[:SOCKET] or tracefs[:EVENTS]";
+	static const char hint[] = "a source is one of " KMESP_SOURCE_NAMES;
 	const char *from_env = getenv("KMES_SOURCE");
 
 	if (cli->source) {
-		if (!is_source(cli->source))
+		if (!kmesp_source_is_name(cli->source))
 			cli_usage_error_hint(hint, "--source: not a source", cli->source);
 		return cli->source;
 	}
 	if (!from_env || !*from_env)
 		return "auto";
-	if (!is_source(from_env))
+	if (!kmesp_source_is_name(from_env))
 		cli_usage_error_hint(hint, "KMES_SOURCE: not a source", from_env);
 	return from_env;
 }
@@ -104,7 +85,7 @@ struct kmes_source *cli_source_open(const struct cli *cli)
 				  strerror(-result));
 		exit(CLI_FAILED);
 	}
-	if (!strcmp(name, "auto") && !strcmp(kmes_source_name(src), "sim"))
+	if (!strcmp(name, "auto") && src->ops->is_simulation)
 		cli_warn("no KMES in this kernel: using the simulator's rings (-S sim)");
 	left_open = src;
 	atexit(close_left);

@@ -252,22 +252,24 @@ static int start(struct trace_source *t, struct kmes_error *err)
 	return r;
 }
 
-static int trace_ring_open(struct kmes_source *src, uint16_t cpu, struct kmes_ring *ring,
-			   bool snapshot, struct kmes_error *err)
+static int trace_ring_open(struct kmes_ring *ring,
+			   const struct kmes_reader_options *options,
+			   struct kmes_error *err)
 {
-	struct trace_source *t = trace_of(src);
-	struct kmes_trace_map *map = &t->maps[cpu];
+	struct trace_source *t = trace_of(ring->src);
+	struct kmes_trace_map *map = &t->maps[ring->cpu];
 	int r = *t->instance ? 0 : start(t, err);
 
 	if (r < 0) /* -EINVAL would mean a CPU without a buffer */
 		return r == -EINVAL ? -ENOENT : r;
 	if (map->fd >= 0)
 		return kmes_error_set(err, -EBUSY, "cpu%u: the trace buffer has a reader",
-				      cpu);
-	r = kmesp_trace_map(map, t->instance, cpu, err);
+				      ring->cpu);
+	r = kmesp_trace_map(map, t->instance, ring->cpu, err);
 	if (r < 0)
 		return r;
-	r = kmesp_trace_ring_open(ring, map, &t->clock, t->formats, snapshot, err);
+	r = kmesp_trace_ring_open(ring, map, &t->clock, t->formats, options->snapshot,
+				  err);
 	if (r < 0)
 		kmesp_trace_unmap(map);
 	return r;
@@ -293,6 +295,9 @@ static int trace_set_capacity(struct kmes_source *src, uint64_t capacity,
 
 const struct kmes_source_ops kmesp_source_tracefs = {
 	.name = "tracefs",
+	.attach_hint = "",
+	.emit_hint = "",
+	.is_explicit = true,
 	.open = trace_open,
 	.close = trace_close,
 	.slots = trace_slots,

@@ -417,6 +417,7 @@ static void trace_close(struct kmes_ring *ring)
 }
 
 static const struct kmes_ring_ops trace_ops = {
+	.is_polled = true,
 	.fill = trace_fill,
 	.recover = trace_recover,
 	.newest = trace_newest,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* main.c - kmes-emit: writes events, from the command line or from lines of JSON. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "cli/cli.h"
 #include "emit.h"
 #include "kmes_msgpack.h"
+#include "source.h"
 
 struct emit_opts {
 	const char *type;
@@ -99,27 +99,6 @@ static void check_combination(const struct emit_opts *opts)
 		cli_usage_error("--input: no file", opts->input);
 }
 
-/*
- * Where the kernel owns the rings, an event goes to the CPU that its emitter runs on; one
- * that is offline has a ring all the same, but nothing can run there.
- */
-static void go_to_cpu(int cpu)
-{
-	size_t size = CPU_ALLOC_SIZE(cpu + 1);
-	cpu_set_t *set = CPU_ALLOC(cpu + 1);
-
-	if (!set)
-		cli_no_memory();
-	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)cpu, size, set);
-	if (sched_setaffinity(0, size, set) < 0) {
-		cli_error("cpu%d: cannot emit there: %s (is it online, and allowed?)",
-			  cpu, strerror(errno));
-		exit(CLI_FAILED);
-	}
-	CPU_FREE(set);
-}
-
 /* As far as the source can tell; one without counters has the number of slots alone. */
 static bool has_ring(struct kmes_source *src, int cpu)
 {
@@ -137,6 +116,7 @@ static bool has_ring(struct kmes_source *src, int cpu)
 static void check_cpu(struct kmes_source *src, int cpu)
 {
 	char text[16];
+	int r;
 
 	if (cpu < 0)
 		return;
@@ -144,8 +124,12 @@ static void check_cpu(struct kmes_source *src, int cpu)
 		snprintf(text, sizeof(text), "%d", cpu);
 		cli_usage_error("--cpu: this CPU has no ring", text);
 	}
-	if (strcmp(kmes_source_name(src), "sim") != 0)
-		go_to_cpu(cpu);
+	r = kmesp_source_go_to_cpu(src, cpu);
+	if (r < 0) {
+		cli_error("cpu%d: cannot emit there: %s (is it online, and allowed?)",
+			  cpu, strerror(-r));
+		exit(CLI_FAILED);
+	}
 }
 
 static int run(const struct emit_opts *opts, struct cli *cli, struct input *in,

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "emit.h"
+#include "source.h"
 
 /* A batch is sent when so much has come together. */
 #define BATCH_BYTES (1u << 20)
@@ -143,10 +144,8 @@ static void say_failed(const struct sender *s, int error)
 	const char *name = kmes_source_name(s->src);
 
 	if (error == -EPERM || error == -EACCES)
-		cli_error("%s: not allowed to emit: %s (needs %s)", name,
-			  strerror(-error),
-			  strcmp(name, "native") == 0 ? "SeAuditPrivilege"
-						      : "CAP_AUDIT_WRITE");
+		cli_error("%s: not allowed to emit: %s%s", name, strerror(-error),
+			  s->src->ops->emit_hint);
 	else if (error == -EOPNOTSUPP)
 		cli_error("%s: events cannot be emitted to this source", name);
 	else if (!kmes_source_alive(s->src))

@@ -8,11 +8,14 @@
 
 #include "interval.h"
 #include "print.h"
+#include "source.h"
 #include "trace_sample.h"
 
 bool stat_trace_is_source(const char *name)
 {
-	return strcspn(name, ":") == 7 && !memcmp(name, "tracefs", 7);
+	const struct kmes_source_ops *ops = kmesp_source_ops(name);
+
+	return ops && !ops->attach;
 }
 
 static const char *rate_text(char *text, size_t size, struct stat_rate rate)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "ring.h"
+
 static struct testsource *to_testsource(struct kmes_source *src)
 {
 	return (struct testsource *)src;
@@ -73,10 +75,12 @@ static void close_nothing(struct kmes_source *src)
 
 static const struct kmes_source_ops test_ops = {
 	.name = "test",
+	.attach_hint = "",
 	.close = close_nothing,
 	.slots = slots,
 	.alive = alive,
 	.attach = attach,
+	.ring_open = kmesp_ring_open_mapped,
 };
 
 struct testsource *testsource_new(int slot_count, uint64_t capacity)

@@ -137,12 +137,12 @@ static void mapped_ring(struct kmes_ring *ring)
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->ops = &mapped_ops;
-	ring->map.view = (struct kmes_ring_view){ &page, data, CAPACITY };
-	ring->map.need_wake = &flags.need_wake;
-	ring->map.generation = 1;
+	ring->mapped.map.view = (struct kmes_ring_view){ &page, data, CAPACITY };
+	ring->mapped.map.need_wake = &flags.need_wake;
+	ring->mapped.map.generation = 1;
 	ring->buf = private_bytes;
 	ring->size = sizeof(private_bytes);
-	ring->stop_pos = UINT64_MAX;
+	ring->mapped.stop_pos = UINT64_MAX;
 	ring->fd = -1;
 }
 
@@ -178,8 +178,8 @@ TEST(order_sleeper_arms_fences_samples_and_looks)
 
 	mapped_ring(&rings[0]);
 	mapped_ring(&rings[1]);
-	rings[1].map.view.producer = &page_b;
-	rings[1].map.need_wake = &flags_b.need_wake;
+	rings[1].mapped.map.view.producer = &page_b;
+	rings[1].mapped.map.need_wake = &flags_b.need_wake;
 	page_b.generation = 1;
 	order_name("futex_b", &page_b.futex_counter, sizeof(page_b.futex_counter));
 	order_name("write_b", &page_b.write_pos, sizeof(page_b.write_pos));

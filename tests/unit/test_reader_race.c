@@ -260,7 +260,7 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 		end();
 		return false;
 	}
-	seen.old_generation = rd->rings[0].map.generation;
+	seen.old_generation = rd->rings[0].mapped.map.generation;
 	if (rd->rings[0].has_resize)
 		seen.old_generation = rd->rings[0].resize.old_generation;
 	first = ts->rings[0]->w.sequence;

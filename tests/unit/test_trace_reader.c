@@ -100,12 +100,11 @@ static void fill(uint32_t id, uint64_t ts_ns, uint8_t first, uint32_t count)
 
 /* ---- the reader's part ---- */
 
-static int ring_open(struct kmes_source *src, uint16_t cpu, struct kmes_ring *ring,
-		     bool snapshot, struct kmes_error *err)
+static int ring_open(struct kmes_ring *ring, const struct kmes_reader_options *options,
+		     struct kmes_error *err)
 {
-	(void)src;
-	(void)cpu;
-	return kmesp_trace_ring_open(ring, &t.map, &t.clock, t.formats, snapshot, err);
+	return kmesp_trace_ring_open(ring, &t.map, &t.clock, t.formats, options->snapshot,
+				     err);
 }
 
 static void begin(uint32_t subbuf_size)
