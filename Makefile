@@ -253,7 +253,10 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 KINDS      := unit stress fuzz bench vm
 COMPAT     := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/compat_*.c))
 BARE       := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/bare_*.c))
-TEST_PROGS := $(filter-out $(COMPAT) $(BARE) $(if $(NO_RUN),$(B)/tests/unit/test_run%),\
+# What the programs of tests/vm share.
+VM_PARTS   := $(addprefix tests/vm/,bpf case follow ring sleep)
+TEST_PROGS := $(filter-out $(COMPAT) $(BARE) $(VM_PARTS:%=$(B)/%) \
+	$(if $(NO_RUN),$(B)/tests/unit/test_run%),\
 	$(foreach k,$(KINDS),$(patsubst %.c,$(B)/%,$(wildcard tests/$(k)/*.c))))
 tool_parts = $(patsubst %,$(B)/obj/src/$(1)/%.o,$(filter-out main,$(OBJS_$(1))))
 TOOL_PARTS := $(foreach t,$(TOOLS),$(call tool_parts,$(t)))
@@ -269,7 +272,9 @@ $(LIBTEST): $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/lib/*.c)) $(TOOL_PARTS)
 $(TEST_PROGS): $(B)/tests/%: $(B)/obj/tests/%.o $(LIBTEST) $(LIBS_OWN)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(LINK) $< $(LIBTEST) $(LIBS_OWN) $(TEST_LIBS) $(LIBS) $(LDLIBS)
+	$(Q)$(LINK) $(filter %.o,$^) $(LIBTEST) $(LIBS_OWN) $(TEST_LIBS) $(LIBS) $(LDLIBS)
+
+$(filter $(B)/tests/vm/%,$(TEST_PROGS)): $(VM_PARTS:%=$(B)/obj/%.o)
 
 # 32-bit programs, for the module's compatible calls; the kernel's headers are the 64-bit ones.
 $(COMPAT): $(B)/%: %.c Makefile $(wildcard module/shared/*.h tests/vm/*.h)

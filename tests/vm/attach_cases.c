@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 static uint64_t slots(void)
 {

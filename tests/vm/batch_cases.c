@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* batch_cases.c - batches, and calls on behalf of another process. */
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 static struct kmes_batch_entry entries[KMES_BATCH_MAX + 1];
 

@@ -2,7 +2,7 @@
 /* config_cases.c - setting values, refusals, and the module's events about itself. */
 #include <sys/time.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 static const struct {
 	const char *file, *name;

@@ -8,10 +8,11 @@
  * counted per event. A round is short, so that a timer interrupt hits few of them; the median
  * round counts.
  */
+#include <linux/futex.h>
 #include <x86intrin.h>
 
 #include "tests/vm/bpf.h"
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 #define ROUNDS 15
 #define TYPE "cost.event"

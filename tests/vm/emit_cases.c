@@ -2,7 +2,7 @@
 /* emit_cases.c - single events: refusals and their order, limits, what is stored. */
 #include <sys/resource.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 /* What can be wrong with an emission, in the order in which it is looked at. */
 enum fault {

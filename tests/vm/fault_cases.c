@@ -6,7 +6,7 @@
  * reads 0 when it did. So a call is made with N = 1, 2, ... until none has failed. The test
  * file has the kernel count those alone that are made below a function of a module.
  */
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 static int nth_fd = -1;
 static unsigned int nth;

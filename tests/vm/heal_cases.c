@@ -3,7 +3,9 @@
  * heal_cases.c - a client that follows the published steps to the letter, with nothing
  * added: no second attach, no bound on its sleep.
  */
-#include "tests/vm/case.h"
+#include <linux/futex.h>
+
+#include "tests/vm/ring.h"
 
 #define CPU 1
 

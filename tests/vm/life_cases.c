@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* life_cases.c - loading and unloading while the module is in use. */
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 static int rmmod(void)
 {

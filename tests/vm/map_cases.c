@@ -3,7 +3,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 /* Pages 0, two of the data and two of the data's second copy. */
 static unsigned char *const *read_only_places(const struct vm_ring *r)

@@ -6,7 +6,7 @@
  */
 #include <linux/sched.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 #define STANDS 77
 

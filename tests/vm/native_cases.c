@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 enum { MANY = 1000 };
 

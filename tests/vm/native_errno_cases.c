@@ -8,7 +8,7 @@
  */
 #include <pthread.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 #define RATE 100
 #define TRIES 1000

@@ -4,7 +4,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 enum { ROUNDS = 100 };
 

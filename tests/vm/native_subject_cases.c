@@ -2,7 +2,7 @@
 /* native_subject_cases.c - on whose account native calls are made: the program's own. */
 #include <pthread.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 #define RATE 100
 #define TRIES 30

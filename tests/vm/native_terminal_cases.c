@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 #define TELL "KMES_TEST_TELL"
 #define WAIT_MS 60000

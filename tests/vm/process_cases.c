@@ -2,7 +2,7 @@
 /* process_cases.c - events for fork, exec and exit of processes. */
 #include <pthread.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 static struct vm_ring rings[4];
 static uint64_t from[4];

@@ -2,7 +2,7 @@
 /* rate_cases.c - token buckets: all in children that are not exempt. */
 #include <pthread.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 /*
  * The emulated machine may be slow beyond measure, so tokens come slowly: 100 a second. What

@@ -10,7 +10,7 @@
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 #define CALLERS 150
 #define EVENTS 64

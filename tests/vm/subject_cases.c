@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "tests/vm/case.h"
+#include "tests/vm/ring.h"
 
 /* ---- calls for the process of a pidfd ---- */
 
