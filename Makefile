@@ -158,6 +158,7 @@ OBJS_kmes-stat := \
 	json \
 	main \
 	options \
+	print \
 	prometheus \
 	rings \
 	sample \

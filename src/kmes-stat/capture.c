@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* capture.c - kmes-stat -r: totals, times, loss and types of a capture. */
 #include "capture.h"
-#include "capture/capture.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "capture/capture.h"
 #include "print.h"
 
-/* A pipe that brings nothing is waited for in steps. */
+/* Poll interval of a pipe without data. */
 #define WAIT_MS 1000
 
 typedef unsigned long long ull;
@@ -45,7 +45,7 @@ static int take_item(struct capture_stat *cs, const struct kmes_item *item,
 	return stat_types_add(&cs->types, e->type, e->type_len, e->size);
 }
 
-/* A header that does not tell leaves it open for all. */
+/* A header without a slot count makes the whole count unknown. */
 static void note_slots(struct capture_stat *cs, bool *is_open,
 		       const struct kmes_capture_info *info)
 {
@@ -97,43 +97,42 @@ static int read_capture(struct capture_stat *cs, const char *file,
 
 static void print_text(struct cli_out *out, const struct capture_stat *cs)
 {
-	stat_say(out, "events  %llu\nbytes   %llu\nlost    %llu\n", (ull)cs->events,
-		 (ull)cs->bytes, (ull)cs->lost);
+	char first[STAT_TIME_TEXT], last[STAT_TIME_TEXT];
+
+	cli_out_printf(out, "events  %llu\nbytes   %llu\nlost    %llu\n", (ull)cs->events,
+		       (ull)cs->bytes, (ull)cs->lost);
 	if (cs->events) {
-		stat_say(out, "first   ");
-		stat_say_time(out, cs->first_ns);
-		stat_say(out, "\nlast    ");
-		stat_say_time(out, cs->last_ns);
-		stat_say(out, "\n");
+		stat_time_text(first, cs->first_ns);
+		stat_time_text(last, cs->last_ns);
+		cli_out_printf(out, "first   %s\nlast    %s\n", first, last);
 	}
 	if (cs->is_truncated)
-		stat_say(out, "cut or damaged: counted up to there\n");
-	stat_say(out, "\n");
+		cli_out_printf(out, "truncated or damaged: counted up to there\n");
+	cli_out_printf(out, "\n");
 	stat_table_types(out, &cs->types);
 }
 
-static void say_json_time(struct cli_out *out, const char *key, uint64_t ns,
-			  bool is_known)
+static void put_time(struct kmes_json_out *j, const char *key, uint64_t ns, bool is_known)
 {
-	stat_say(out, "\"%s\":", key);
-	if (!is_known) {
-		stat_say(out, "null,");
-		return;
-	}
-	stat_say(out, "\"");
-	stat_say_time(out, ns);
-	stat_say(out, "\",");
+	if (is_known)
+		stat_json_time(j, key, ns);
+	else
+		kmesp_json_null(j, key);
 }
 
 static void print_json(struct cli_out *out, const struct capture_stat *cs)
 {
-	stat_say(out, "{");
-	say_json_time(out, "first", cs->first_ns, cs->events);
-	say_json_time(out, "last", cs->last_ns, cs->events);
-	stat_say(out, "\"events\":%llu,\"lost\":%llu,\"truncated\":%s", (ull)cs->events,
-		 (ull)cs->lost, cs->is_truncated ? "true" : "false");
-	stat_json_types(out, &cs->types);
-	stat_say(out, "}\n");
+	struct kmes_json_out j;
+
+	kmesp_json_begin(&j, &out->buf);
+	kmesp_json_open_object(&j, NULL);
+	put_time(&j, "first", cs->first_ns, cs->events);
+	put_time(&j, "last", cs->last_ns, cs->events);
+	kmesp_json_u64(&j, "events", cs->events);
+	kmesp_json_u64(&j, "lost", cs->lost);
+	kmesp_json_bool(&j, "truncated", cs->is_truncated);
+	stat_json_types(&j, &cs->types);
+	kmesp_json_close(&j);
 }
 
 static bool capture_has_cpu(void *arg, uint16_t cpu)

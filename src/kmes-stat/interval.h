@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* interval.h - the interval, kept against the monotonic clock. */
+/* interval.h - periodic timer on the monotonic clock. */
 #ifndef STAT_INTERVAL_H
 #define STAT_INTERVAL_H
 
@@ -12,13 +12,12 @@ struct interval {
 
 void interval_start(struct interval *interval, uint64_t interval_ns);
 
-/* The next interval is one that is still to come. */
+/* Skips intervals that are over. */
 void interval_pass(struct interval *interval);
 
 /*
- * Sleeps to the next interval; other signals than those to stop change nothing. Intervals that
- * are over already are left out. False: a stop was asked for, or the reader of `out` is
- * gone.
+ * Sleeps until the next interval begins; skips intervals that are over. False: a signal
+ * asked to stop, or the reader of `out` is gone. Other signals have no effect.
  */
 bool interval_wait(struct interval *interval, const struct cli_out *out);
 

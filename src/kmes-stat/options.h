@@ -2,7 +2,6 @@
 /* options.h - what a run of kmes-stat was asked to do. */
 #ifndef STAT_OPTIONS_H
 #define STAT_OPTIONS_H
-
 #include "cli/cli.h"
 #include "print.h"
 

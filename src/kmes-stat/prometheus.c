@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* prometheus.c - a sample in Prometheus' text format 0.0.4. */
+/* prometheus.c - samples in the Prometheus text format, version 0.0.4. */
 #include <stdio.h>
 
 #include "kmes_version.h"
@@ -40,10 +40,10 @@ static const struct stat_value *value_of(const struct stat_row *row, size_t offs
 static void head(struct cli_out *out, const char *name, const char *type,
 		 const char *help)
 {
-	stat_say(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+	cli_out_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* A metric that no ring knows is left out with its head. */
+/* A metric without any known value is omitted with its header. */
 static void print_metric(struct cli_out *out, const struct stat_sampler *s,
 			 const struct metric *m)
 {
@@ -58,8 +58,8 @@ static void print_metric(struct cli_out *out, const struct stat_sampler *s,
 		if (!begun)
 			head(out, m->name, m->type, m->help);
 		begun = true;
-		stat_say(out, "%s{cpu=\"%u\"} %llu\n", m->name, s->rings[i].row.cpu,
-			 (ull)v->value);
+		cli_out_printf(out, "%s{cpu=\"%u\"} %llu\n", m->name, s->rings[i].row.cpu,
+			       (ull)v->value);
 	}
 }
 
@@ -78,8 +78,9 @@ static void print_oldest(struct cli_out *out, const struct stat_sampler *s)
 			head(out, name, "gauge",
 			     "Time stamp of the oldest event in the ring.");
 		begun = true;
-		stat_say(out, "%s{cpu=\"%u\"} %llu.%09llu\n", name, s->rings[i].row.cpu,
-			 (ull)(v.value / 1000000000), (ull)(v.value % 1000000000));
+		cli_out_printf(out, "%s{cpu=\"%u\"} %llu.%09llu\n", name,
+			       s->rings[i].row.cpu, (ull)(v.value / 1000000000),
+			       (ull)(v.value % 1000000000));
 	}
 }
 
@@ -88,8 +89,8 @@ static void print(struct cli_out *out, const struct stat_sampler *s)
 	size_t i;
 
 	head(out, "kmes_source_info", "gauge", "Where the rings are, and who tells.");
-	stat_say(out, "kmes_source_info{source=\"%s\",version=\"%s\"} 1\n",
-		 kmes_source_name(s->src), KMES_VERSION);
+	cli_out_printf(out, "kmes_source_info{source=\"%s\",version=\"%s\"} 1\n",
+		       kmes_source_name(s->src), KMES_VERSION);
 	for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		print_metric(out, s, &metrics[i]);
 	print_oldest(out, s);

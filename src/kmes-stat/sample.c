@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* sample.c - from what a walk and the source's counters tell to rows and their sum. */
+/* sample.c - computes rows and their sum from ring walks and the source's counters. */
 #include "sample.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
+#include "base/clock.h"
 
 static struct stat_value known(uint64_t value)
 {
@@ -91,16 +84,16 @@ int stat_sampler_reopen(struct stat_sampler *s, struct kmes_source *src,
 	return r;
 }
 
-/* What a source tells of a ring beside the ring itself. */
-struct told {
+/* The source's counters of a ring. */
+struct reported {
 	struct kmes_counters counters;
 	bool has_counters;
-	bool has_none; /* it has no such thing: the ring's own holes are all there is */
+	bool has_none; /* the source keeps none: only holes in the ring show drops */
 };
 
 /*
- * The last sequence. The counters know of drops behind the newest event, the ring of
- * events that came after the counters were read; both only grow.
+ * The last sequence. The counters include drops after the newest event, the ring events
+ * that came after the counters were read; both only grow.
  */
 static struct stat_value last_sequence(const struct stat_ring_state *state,
 				       const struct kmes_counters *counters)
@@ -128,10 +121,10 @@ static struct stat_rate rate(struct stat_value now, struct stat_value before,
 }
 
 static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
-		     const struct told *told)
+		     const struct reported *reported)
 {
-	const struct kmes_counters *counters = told->has_counters ? &told->counters
-								  : NULL;
+	const struct kmes_counters *counters =
+		reported->has_counters ? &reported->counters : NULL;
 	const struct kmes_ring_counts *counts = counters ? &counters->counts : NULL;
 
 	row->waiting = state->waiting;
@@ -139,8 +132,9 @@ static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
 	row->capacity_bytes = known(state->capacity);
 	row->used_bytes = known_if(state->counted, state->used_bytes);
 	row->total = last_sequence(state, counters);
-	row->dropped = counts ? known(counts->dropped_events)
-			      : known_if(state->counted && told->has_none, state->holes);
+	row->dropped =
+		counts ? known(counts->dropped_events)
+		       : known_if(state->counted && reported->has_none, state->holes);
 	row->events = known_if(state->counted, state->events);
 	if (!state->counted && counts)
 		row->events = known(counts->emitted_events - counts->overwritten_events);
@@ -155,7 +149,7 @@ static void fill_row(struct stat_row *row, const struct stat_ring_state *state,
 		known_if(state->counted && state->events, state->oldest_ts_ns);
 }
 
-/* A row's rates need its sample before; a new stream, or its first sample, has none. */
+/* Rates need the previous sample, which a new stream does not have. */
 static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
 		       const struct stat_ring_state *state, uint64_t interval_ns)
 {
@@ -170,16 +164,16 @@ static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
 	ring->write_pos = write_pos;
 }
 
-static struct told ask(struct stat_sampler *s, uint16_t cpu)
+static struct reported ask(struct stat_sampler *s, uint16_t cpu)
 {
-	struct told told;
+	struct reported reported;
 	int r = s->stalled ? -ETIMEDOUT
-			   : kmes_source_counters(s->src, cpu, &told.counters);
+			   : kmes_source_counters(s->src, cpu, &reported.counters);
 
 	s->stalled = r == -ETIMEDOUT || r == -EINTR;
-	told.has_counters = r == 0;
-	told.has_none = r == -EOPNOTSUPP;
-	return told;
+	reported.has_counters = r == 0;
+	reported.has_none = r == -EOPNOTSUPP;
+	return reported;
 }
 
 static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
@@ -187,7 +181,7 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 {
 	struct stat_row before = ring->row;
 	struct stat_ring_state state;
-	struct told told = ask(s, ring->walk.map.cpu);
+	struct reported reported = ask(s, ring->walk.map.cpu);
 	/* A new stream was marked by stat_sampler_reopen. */
 	bool is_new_stream = before.reset && !before.total.known;
 	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
@@ -198,8 +192,8 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 	memset(&ring->row, 0, sizeof(ring->row));
 	ring->row.cpu = ring->walk.map.cpu;
 	ring->row.reset = is_new_stream || (state.replaced && before.total.known);
-	fill_row(&ring->row, &state, &told);
-	/* Sequences only grow, also when nobody tells of those behind the newest event. */
+	fill_row(&ring->row, &state, &reported);
+	/* Sequences only grow, also where those after the newest event are unknown. */
 	if (!is_new_stream && before.total.known &&
 	    before.total.value > ring->row.total.value)
 		ring->row.total = before.total;
@@ -219,7 +213,7 @@ static void add_rate(struct stat_rate *sum, struct stat_rate v)
 	sum->per_second += v.per_second;
 }
 
-/* A sum is known when each of its parts is. */
+/* A sum is known if each of its parts is. */
 static void sum_rows(struct stat_sampler *s)
 {
 	struct stat_row *t = &s->totals;
@@ -255,8 +249,8 @@ int stat_sampler_take(struct stat_sampler *s, struct kmes_error *err)
 	uint64_t before = s->mono_ns;
 	unsigned int i;
 
-	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
-	s->time_ns = clock_ns(CLOCK_REALTIME);
+	s->mono_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
+	s->time_ns = kmesp_clock_ns(CLOCK_REALTIME);
 	s->interval_ns = before ? s->mono_ns - before : 0;
 	s->stalled = false;
 	stat_types_clear(&s->types);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * sample.h - all rings of a source at one time, and what changed since the time before.
+ * sample.h - all rings of a source at one time, and the change since the previous sample.
  *
- * A figure that the source does not tell is not known, which is something else than 0.
+ * An unavailable counter is unknown, not 0.
  */
 #ifndef STAT_SAMPLE_H
 #define STAT_SAMPLE_H
@@ -19,14 +19,14 @@ struct stat_rate {
 	bool known;
 };
 
-/* A row, or the sum of all rows. Identity: overwritten + events + dropped = total. */
+/* One ring, or the sum of all. Invariant: overwritten + events + dropped = total. */
 struct stat_row {
 	uint16_t cpu;
-	bool reset; /* replaced, or another stream, since the sample before */
+	bool reset; /* replaced, or a new stream, since the previous sample */
 	bool waiting;
 	struct stat_value generation, capacity_bytes, used_bytes;
 	struct stat_value events, total, overwritten, dropped;
-	/* By the source's own count alone: holes leave the ring, a counter never falls. */
+	/* Only from the source's counters: holes leave the ring, a counter never decreases. */
 	struct stat_value dropped_total, emitted_bytes, wakes;
 	struct stat_value oldest_ts_ns;
 	struct stat_rate events_rate, bytes_rate;
@@ -46,10 +46,10 @@ struct stat_sampler {
 	struct stat_row totals;
 	struct stat_types types;
 	bool want_types;
-	bool stalled; /* the source did not answer in time: not asked again in this sample */
+	bool stalled; /* the source did not answer in time; not asked again in this sample */
 	uint64_t time_ns; /* CLOCK_REALTIME of the sample */
 	uint64_t mono_ns;
-	uint64_t interval_ns; /* since the sample before, 0: there was none */
+	uint64_t interval_ns; /* since the previous sample, 0: there is none */
 };
 
 /*
@@ -62,7 +62,7 @@ int stat_sampler_open(struct stat_sampler *s, struct kmes_source *src,
 void stat_sampler_close(struct stat_sampler *s);
 
 /*
- * Goes over to another run of the source, whose rows are then marked. On failure the
+ * Switches to a source that was opened anew and marks all rows as reset. On failure the
  * sampler is closed.
  */
 int stat_sampler_reopen(struct stat_sampler *s, struct kmes_source *src,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* table.c - a sample as a table for people. */
+/* table.c - samples as a table. */
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void print_table(struct cli_out *out, struct libscols_table *table)
 
 	if (scols_print_table_to_string(table, &text) < 0 || !text)
 		cli_no_memory();
-	stat_say(out, "%s\n", text);
+	cli_out_printf(out, "%s\n", text);
 	free(text);
 	scols_unref_table(table);
 }
@@ -132,12 +132,13 @@ void stat_table_types(struct cli_out *out, const struct stat_types *types)
 
 	if (!sorted)
 		cli_no_memory();
-	stat_say(out, "%20s %20s  TYPE\n", "EVENTS", "BYTES");
+	cli_out_printf(out, "%20s %20s  TYPE\n", "EVENTS", "BYTES");
 	for (i = 0; i < types->count; i++) {
-		stat_say(out, "%20llu %20llu  ", (unsigned long long)sorted[i]->events,
-			 (unsigned long long)sorted[i]->bytes);
-		stat_say_type(out, sorted[i]->name, sorted[i]->len);
-		stat_say(out, "\n");
+		cli_out_printf(out, "%20llu %20llu  ",
+			       (unsigned long long)sorted[i]->events,
+			       (unsigned long long)sorted[i]->bytes);
+		stat_print_type(out, sorted[i]->name, sorted[i]->len);
+		cli_out_printf(out, "\n");
 	}
 	free(sorted);
 }

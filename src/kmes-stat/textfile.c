@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* textfile.c - the metrics in a file that is replaced whole, for the node exporter. */
+/* textfile.c - replaces a file of metrics atomically, for the node exporter. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,11 @@
 
 #define FD_FOLDER "/proc/self/fd"
 
-/* Where the file is, and its hidden neighbour's name: `.NAME.` and our process id. */
+/* The directory, and the temporary file in it: `.NAME.` and our process id. */
 struct place {
 	char dir[PATH_MAX];
 	char temporary[PATH_MAX];
-	size_t prefix; /* of `temporary`, up to the six digits */
+	size_t prefix; /* length of `temporary` without the six digits */
 };
 
 static int find_place(struct place *place, const char *path)
@@ -43,8 +43,8 @@ static int find_place(struct place *place, const char *path)
 	return 0;
 }
 
-/* Whether a file of the folder was left behind by a process that is no more. */
-static bool is_left_behind(const struct place *place, const char *name)
+/* Is this the temporary file of a process that has exited? */
+static bool is_stale(const struct place *place, const char *name)
 {
 	const char *prefix = place->temporary + strlen(place->dir);
 	size_t len = place->prefix - strlen(place->dir);
@@ -54,14 +54,14 @@ static bool is_left_behind(const struct place *place, const char *name)
 	       kill((pid_t)strtoul(name + len, NULL, 16), 0) < 0 && errno == ESRCH;
 }
 
-/* What a kill between the name and the rename has left is removed by the next one. */
-static void remove_left_behind(const struct place *place)
+/* A process killed between link and rename leaves its file; the next one removes it. */
+static void remove_stale(const struct place *place)
 {
 	DIR *dir = opendir(place->dir);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (is_left_behind(place, entry->d_name))
+		if (is_stale(place, entry->d_name))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
@@ -75,14 +75,14 @@ int stat_textfile_check(const char *path, struct kmes_error *err)
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return kmes_error_set(err, -EEXIST, "%s exists and is not a file", path);
 	if (find_place(&place, path) == 0)
-		remove_left_behind(&place);
+		remove_stale(&place);
 	return 0;
 }
 
 /*
- * The new file has no name until it is whole, so that a kill leaves nothing behind: it is
- * written as an unnamed file and linked, by way of /proc. Where the file system has no such
- * files, or nobody has mounted /proc, it gets the hidden name at once.
+ * Writes an unnamed file (O_TMPFILE) and links it through /proc when it is complete, so
+ * that a kill leaves nothing. Where the file system has no unnamed files, or /proc is not
+ * mounted, the file has its temporary name from the start.
  */
 static int open_new(const struct place *place, bool *is_named)
 {
@@ -93,7 +93,7 @@ static int open_new(const struct place *place, bool *is_named)
 	*is_named = fd < 0;
 	if (fd >= 0)
 		return fd;
-	/* Whose process had our id before us is gone. */
+	/* Left by an earlier process with our id. */
 	unlink(place->temporary);
 	return open(place->temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 }
@@ -136,8 +136,8 @@ int stat_textfile_write(const char *path, const struct stat_sampler *s,
 	fd = open_new(&place, &is_named);
 	if (fd < 0)
 		return kmes_error_set(err, -errno,
-				      "%s: cannot make a file in its folder: %s", path,
-				      strerror(errno));
+				      "%s: cannot create a file in its directory: %s",
+				      path, strerror(errno));
 	r = write_metrics(fd, s);
 	if (r == 0 && !is_named)
 		r = name_new(fd, &place);

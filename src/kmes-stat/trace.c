@@ -31,59 +31,48 @@ static void print_table(struct cli_out *out, const struct trace_stat *s)
 {
 	size_t i;
 
-	stat_say(out, "%-28s %4s %12s %12s %12s %10s %10s %8s %7s\n", "BUFFER", "CPU",
-		 "ENTRIES", "OVERRUN", "READ", "EV/S", "LOST/S", "SUBBUFS", "SIZE");
+	cli_out_printf(out, "%-28s %4s %12s %12s %12s %10s %10s %8s %7s\n", "BUFFER",
+		       "CPU", "ENTRIES", "OVERRUN", "READ", "EV/S", "LOST/S", "SUBBUFS",
+		       "SIZE");
 	for (i = 0; i < s->count; i++) {
 		const struct trace_stat_row *row = &s->rows[i];
 		char name[1024], events[32], lost[32];
 
 		cli_escape(name, sizeof(name), row->buffer, strlen(row->buffer));
-		stat_say(out,
-			 "%-28s %4u %12" PRIu64 " %12" PRIu64 " %12" PRIu64
-			 " %10s %10s %8" PRIu64 " %7" PRIu64 "\n",
-			 name, row->cpu, row->entries, row->overrun, row->read,
-			 rate_text(events, sizeof(events), row->events_rate),
-			 rate_text(lost, sizeof(lost), row->lost_rate), row->subbufs,
-			 row->subbuf_bytes);
+		cli_out_printf(out,
+			       "%-28s %4u %12" PRIu64 " %12" PRIu64 " %12" PRIu64
+			       " %10s %10s %8" PRIu64 " %7" PRIu64 "\n",
+			       name, row->cpu, row->entries, row->overrun, row->read,
+			       rate_text(events, sizeof(events), row->events_rate),
+			       rate_text(lost, sizeof(lost), row->lost_rate),
+			       row->subbufs, row->subbuf_bytes);
 	}
-}
-
-static void say_rate(struct cli_out *out, const char *name, struct stat_rate rate)
-{
-	if (rate.known)
-		stat_say(out, ",\"%s\":%.3f", name, rate.per_second);
-	else
-		stat_say(out, ",\"%s\":null", name);
 }
 
 static void print_json(struct cli_out *out, const struct trace_stat *s)
 {
+	struct kmes_json_out j;
 	size_t i;
 
-	stat_say(out, "{\"time\":\"");
-	stat_say_time(out, s->time_ns);
-	stat_say(out, "\",\"source\":\"tracefs\",\"interval\":");
-	if (s->interval_ns)
-		stat_say(out, "%" PRIu64 ".%09" PRIu64, s->interval_ns / 1000000000,
-			 s->interval_ns % 1000000000);
-	else
-		stat_say(out, "null");
-	stat_say(out, ",\"rings\":[");
+	stat_json_begin(&j, out, s->time_ns, "tracefs", s->interval_ns);
+	kmesp_json_open_array(&j, "rings");
 	for (i = 0; i < s->count; i++) {
 		const struct trace_stat_row *row = &s->rows[i];
 
-		stat_say(out, "%s{\"buffer\":", i ? "," : "");
-		stat_say_name(out, row->buffer, strlen(row->buffer));
-		stat_say(out,
-			 ",\"cpu\":%u,\"entries\":%" PRIu64 ",\"overrun\":%" PRIu64
-			 ",\"read\":%" PRIu64,
-			 row->cpu, row->entries, row->overrun, row->read);
-		say_rate(out, "events_per_second", row->events_rate);
-		say_rate(out, "lost_per_second", row->lost_rate);
-		stat_say(out, ",\"subbufs\":%" PRIu64 ",\"subbuf_bytes\":%" PRIu64 "}",
-			 row->subbufs, row->subbuf_bytes);
+		kmesp_json_open_object(&j, NULL);
+		kmesp_json_text(&j, "buffer", row->buffer);
+		kmesp_json_u64(&j, "cpu", row->cpu);
+		kmesp_json_u64(&j, "entries", row->entries);
+		kmesp_json_u64(&j, "overrun", row->overrun);
+		kmesp_json_u64(&j, "read", row->read);
+		stat_json_rate(&j, "events_per_second", row->events_rate, 3);
+		stat_json_rate(&j, "lost_per_second", row->lost_rate, 3);
+		kmesp_json_u64(&j, "subbufs", row->subbufs);
+		kmesp_json_u64(&j, "subbuf_bytes", row->subbuf_bytes);
+		kmesp_json_close(&j);
 	}
-	stat_say(out, "]}\n");
+	kmesp_json_close(&j);
+	kmesp_json_close(&j);
 }
 
 /* A sample of the kernel's trace buffers at each interval. 0 or -errno. */

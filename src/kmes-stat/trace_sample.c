@@ -2,8 +2,8 @@
 /*
  * trace_sample.c - samples the counters of the kernel's trace buffers.
  *
- * A buffer has one reader, which may be another program, so nothing is mapped here: the
- * kernel writes the same counts into per_cpu/cpuN/stats.
+ * A buffer has one reader, which may be another program. So nothing is mapped here: the
+ * kernel reports the same counters in per_cpu/cpuN/stats.
  */
 #include "trace_sample.h"
 
@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "trace/trace_instance.h"
 
-/* Each sub-buffer has a time stamp and a commit word in front. */
+/* Each sub-buffer begins with a time stamp and a commit field. */
 #define SUBBUF_HEADER 16
 
 int trace_stat_open(struct trace_stat *s, struct kmes_error *err)
@@ -72,7 +72,7 @@ static struct trace_stat_row *add_row(struct trace_stat *s, const char *buffer,
 	return row;
 }
 
-/* The number behind `key` in lines of "key: number". */
+/* The number after `key` in lines of "key: number"; 0 if absent. */
 static uint64_t find_count(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -122,7 +122,7 @@ static int read_cpu(struct trace_stat *s, const char *folder, const char *buffer
 	size_kb = read_number(folder, name);
 	if (size_kb < 0)
 		return (int)size_kb;
-	/* As many as hold so much, and the reader's one. */
+	/* Enough for that many bytes, and the reader's page. */
 	row->subbuf_bytes = (uint64_t)subbuf_kb * 1024;
 	row->subbufs = ((uint64_t)size_kb * 1024 + row->subbuf_bytes - SUBBUF_HEADER -
 			1) / (row->subbuf_bytes - SUBBUF_HEADER) +
@@ -167,7 +167,7 @@ static int read_instances(struct trace_stat *s, const struct kmes_cpus *cpus)
 
 		if (r == 0 && len < sizeof(folder))
 			r = read_buffer(s, folder, names[i]->d_name, cpus);
-		/* An instance may be removed while we look. */
+		/* An instance may be removed meanwhile. */
 		if (r == -ENOENT || r == -ENODEV)
 			r = 0;
 		free(names[i]);
@@ -178,18 +178,10 @@ static int read_instances(struct trace_stat *s, const struct kmes_cpus *cpus)
 
 /* ---- rates ---- */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* What was the last sample becomes the one before. */
+/* The last sample becomes the previous one. */
 static void begin_sample(struct trace_stat *s)
 {
-	uint64_t mono_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t mono_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 
 	free_rows(s->before, s->before_count);
 	s->before = s->rows;
@@ -198,10 +190,10 @@ static void begin_sample(struct trace_stat *s)
 	s->count = s->room = 0;
 	s->interval_ns = s->mono_ns ? mono_ns - s->mono_ns : 0;
 	s->mono_ns = mono_ns;
-	s->time_ns = clock_ns(CLOCK_REALTIME);
+	s->time_ns = kmesp_clock_ns(CLOCK_REALTIME);
 }
 
-/* The row that was there before; both are in the order of buffers and CPUs. */
+/* The same row of the previous sample; both are ordered by buffer and CPU. */
 static const struct trace_stat_row *find_before(const struct trace_stat *s, size_t *from,
 						const struct trace_stat_row *row)
 {
@@ -220,7 +212,7 @@ static struct stat_rate rate_of(uint64_t before, uint64_t now, uint64_t interval
 {
 	struct stat_rate rate = { 0 };
 
-	/* A buffer that was cleared counts from 0 again. */
+	/* The counters of a buffer that was cleared restart at 0. */
 	rate.known = interval_ns && now >= before;
 	if (rate.known)
 		rate.per_second = (double)(now - before) * 1e9 / (double)interval_ns;

@@ -9,23 +9,23 @@
 #include "cli/cli.h"
 #include "sample.h"
 
-/* One CPU's part of a buffer. */
+/* The buffer of one CPU. */
 struct trace_stat_row {
-	char *buffer; /* the instance's name, "/" for the one that is always there */
+	char *buffer; /* name of the instance, "/" for the top-level one */
 	unsigned int cpu;
-	uint64_t entries, overrun, read; /* records there, overwritten, read */
+	uint64_t entries, overrun, read; /* records in it, overwritten, read */
 	uint64_t subbufs, subbuf_bytes;
-	struct stat_rate events_rate, lost_rate; /* written, overwritten a second */
+	struct stat_rate events_rate, lost_rate; /* written, overwritten per second */
 };
 
 struct trace_stat {
 	char root[256];
 	uint64_t time_ns;     /* CLOCK_REALTIME */
 	uint64_t mono_ns;     /* CLOCK_MONOTONIC */
-	uint64_t interval_ns; /* since the sample before, 0: there was none */
+	uint64_t interval_ns; /* since the previous sample, 0: there is none */
 	struct trace_stat_row *rows;
 	size_t count, room;
-	struct trace_stat_row *before; /* the rows of that sample */
+	struct trace_stat_row *before; /* rows of the previous sample */
 	size_t before_count;
 };
 
@@ -34,13 +34,13 @@ int trace_stat_open(struct trace_stat *s, struct kmes_error *err);
 void trace_stat_close(struct trace_stat *s);
 
 /*
- * Reads the figures of all buffers, of `cpus` (NULL: all), and works out the rates since
- * the time before. 0 or -errno with a sentence.
+ * Reads the counters of all buffers, for `cpus` (NULL: all), and computes the rates since
+ * the previous sample. 0 or -errno with a sentence.
  */
 int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
 		    struct kmes_error *err);
 
-/* The next sample will be the first one. */
+/* Makes the next sample the first one. */
 void trace_stat_restart(struct trace_stat *s);
 
 /* For cli_check_cpus: `arg` is a struct trace_stat. */

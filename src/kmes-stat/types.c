@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* types.c - a table of event types that grows with the types seen. */
+/* types.c - hash table of event types. */
 #include "types.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static struct stat_type *find(const struct stat_types *types, const char *name,
 	}
 }
 
-/* Keeps at least half of the places empty. */
+/* Keeps at least half of the table empty. */
 static int grow(struct stat_types *types)
 {
 	struct stat_types next = { .room = types->room ? types->room * 2 : 64 };

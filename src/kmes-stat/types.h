@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* types.h - events and bytes for each event type. */
+/* types.h - events and bytes per event type. */
 #ifndef STAT_TYPES_H
 #define STAT_TYPES_H
 #include <stddef.h>
@@ -12,7 +12,7 @@ struct stat_type {
 	uint64_t events, bytes;
 };
 
-/* An open-addressed table; empty places have no name. */
+/* Open addressing; an empty entry has no name. */
 struct stat_types {
 	struct stat_type *table;
 	size_t room, count; /* room: 0 or a power of two */
@@ -22,10 +22,10 @@ struct stat_types {
 int stat_types_add(struct stat_types *types, const char *name, uint16_t len,
 		   uint64_t bytes);
 
-/* The types by events, then bytes, then name; to be freed by the caller. NULL: no memory. */
+/* The types by events, then bytes, then name; freed by the caller. NULL: out of memory. */
 const struct stat_type **stat_types_sorted(const struct stat_types *types);
 
-/* Forgets all of them, or frees the table. */
+/* Removes all types; fini also frees the table. */
 void stat_types_clear(struct stat_types *types);
 void stat_types_fini(struct stat_types *types);
 

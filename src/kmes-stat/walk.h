@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * walk.h - counts what is in one ring without being one of its consumers.
+ * walk.h - counts the events of one ring without acting as a consumer.
  *
- * A walk goes over the events up to the write_pos that it saw at its start, and next time
- * on from there. What is in the ring is then told from two sequences, that of the oldest
- * event and that of the newest one walked, less the holes between them: sequences that
- * no event has. Nothing is stored to the ring, need_wake least of all.
+ * A walk visits the events up to the write_pos loaded at its start; the next walk continues
+ * there. The number of events in the ring follows from the sequences of the oldest event
+ * and of the newest one visited, less the holes between them: sequences without an event.
+ * Nothing is stored to the ring, and need_wake stays clear.
  */
 #ifndef STAT_WALK_H
 #define STAT_WALK_H
 #include "kmes.h"
 #include "types.h"
 
-/* Sequences that no event has: `count` of them, right before `before`. */
+/* `count` sequences without an event, just below `before`. */
 struct stat_hole {
 	uint64_t before, count;
 };
@@ -28,18 +28,18 @@ struct stat_walk {
 	uint32_t buf_size;
 };
 
-/* What a walk found; all of one moment. */
+/* The state of a ring at one time. */
 struct stat_ring_state {
 	uint64_t generation, capacity;
 	uint64_t used_bytes, events;
-	uint64_t last_seq;     /* 0: the ring tells of none */
-	uint64_t holes;	       /* sequences between oldest and newest that no event has */
+	uint64_t last_seq;     /* 0: unknown */
+	uint64_t holes;	       /* sequences without an event between oldest and newest */
 	uint64_t oldest_ts_ns; /* 0: no event */
 	uint64_t write_pos;
 	bool waiting;
-	bool counted; /* false: the ring was lapped too often, events and holes mean nothing */
+	bool counted;  /* false: lapped too often; events and holes are unknown */
 	bool replaced; /* since the last walk */
-	bool fresh;    /* a CPU's first ring, in which nothing was ever written */
+	bool fresh;    /* the first ring of its CPU, never written to */
 };
 
 /* Attaches. 0 or -errno; -EINVAL: the slot has no ring. */
@@ -48,8 +48,8 @@ int stat_walk_open(struct stat_walk *walk, struct kmes_source *src, uint16_t cpu
 void stat_walk_close(struct stat_walk *walk);
 
 /*
- * Walks on and takes the state. Adds the events that were walked to `types` (NULL: not
- * wanted). 0 or -errno.
+ * Continues the walk and reports the state. Adds the visited events to `types` unless it
+ * is NULL. 0 or -errno.
  */
 int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
 		 struct stat_types *types, struct stat_ring_state *state,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* watch.c - kmes-stat --watch: a bar, the rate, the reach and the loss of each ring. */
+/* watch.c - kmes-stat --watch: fill level, rate, age and loss of each ring. */
 #include "watch.h"
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "interval.h"
 
 #ifdef KMES_HAVE_NCURSES
@@ -11,10 +12,9 @@
 #include <curses.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-/* How long a key is waited for before the next look at clock and signals. */
+/* Poll interval for keys, signals and the clock. */
 #define KEY_MS 100
 
 struct watch {
@@ -22,7 +22,7 @@ struct watch {
 	unsigned int top; /* the first ring shown */
 };
 
-/* Lines for rings: the screen less two lines of head, the totals and the foot. */
+/* Lines for rings: all but two header lines, the totals and the help line. */
 static unsigned int room_for_rings(void)
 {
 	return LINES > 4 ? (unsigned int)LINES - 4 : 0;
@@ -82,7 +82,7 @@ static void draw_bar(int y, int x, int width, double part)
 	addch(']');
 }
 
-/* The figures stand right of a bar that takes what they leave: 33 of 40 columns at least. */
+/* The bar takes the columns that the numbers on its right leave. */
 static void draw_row(int y, const char *name, const struct stat_row *row, uint64_t now_ns)
 {
 	enum { NAME = 6, FIGURES = 6 + 8 + 7 + 8 };
@@ -138,8 +138,7 @@ static void draw(const struct watch *w)
 	}
 	if (LINES > 3)
 		draw_row(LINES - 2, "total", &w->s->totals, w->s->time_ns);
-	mvaddnstr(LINES - 1, 0, "q quit  up, down, page keys scroll  * was replaced",
-		  COLS);
+	mvaddnstr(LINES - 1, 0, "q quit  up, down, page keys scroll  * replaced", COLS);
 	refresh();
 }
 
@@ -180,15 +179,7 @@ static bool handle_key(struct watch *w, int key)
 	return true;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-/* A terminal that has hung up brings no key, and at once: it would be asked for ever. */
+/* On a terminal that hung up, getch() fails at once, and would do so forever. */
 static bool terminal_is_gone(void)
 {
 	struct pollfd ends[] = { { .fd = STDIN_FILENO }, { .fd = STDOUT_FILENO } };
@@ -198,12 +189,12 @@ static bool terminal_is_gone(void)
 }
 
 /*
- * Keys until the next sample is due, one of them at least where samples come faster than
- * they are drawn: false when it is time to leave.
+ * Handles keys until the next sample is due, at least one key when samples take longer to
+ * draw than the interval. False: leave.
  */
 static bool until(struct watch *w, uint64_t due_ns)
 {
-	uint64_t now = now_ns();
+	uint64_t now = kmesp_clock_ns(CLOCK_MONOTONIC);
 
 	do {
 		uint64_t left_ms = now < due_ns ? (due_ns - now) / 1000000 + 1 : 0;
@@ -217,7 +208,7 @@ static bool until(struct watch *w, uint64_t due_ns)
 			return false;
 		if (key != ERR)
 			draw(w);
-		now = now_ns();
+		now = kmesp_clock_ns(CLOCK_MONOTONIC);
 	} while (now < due_ns);
 	return true;
 }
