@@ -181,6 +181,8 @@ MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 NO_RUN   := $(if $(filter-out x86_64 aarch64,$(MACHINE)),yes)
 TOOLS    := $(filter-out $(if $(NO_RUN),kmes-run),$(ALL_TOOLS))
 
+# What public functions of the library need, and what else its objects and the tools do.
+LIBS_KMES :=
 LIBS := -lpopt -lz
 LIBS_kmes-emit := -lyajl
 LIBS_kmes-stat := -lsmartcols
@@ -191,7 +193,7 @@ ifeq ($(call HAVE,libtraceevent),yes)
 LIB_OBJS += $(TRACEFS_OBJS)
 OPT_CFLAGS += $(if $(strip $(TRACEFS_OBJS)),-DKMES_HAVE_TRACEEVENT)
 OPT_CFLAGS += $(shell pkg-config --cflags libtraceevent)
-LIBS += $(shell pkg-config --libs libtraceevent)
+LIBS_KMES += $(shell pkg-config --libs libtraceevent)
 else
 MISSING += libtraceevent
 endif
@@ -201,6 +203,7 @@ LIBS_kmes-stat += $(shell pkg-config --libs ncursesw)
 else
 MISSING += ncursesw
 endif
+LIBS += $(LIBS_KMES)
 # msgpack-c from 6 on has another name than before.
 MSGPACK   := $(if $(call HAVE,msgpack-c),-lmsgpack-c,-lmsgpackc)
 TEST_LIBS := -lcmocka $(MSGPACK) $(LIBS_kmes-emit) $(LIBS_kmes-stat)
@@ -425,7 +428,7 @@ install: all #: programs, library, manual pages, completions; to DESTDIR and pre
 	printf '%s\n' 'prefix=$(prefix)' 'libdir=$(libdir:$(prefix)/%=$${prefix}/%)' \
 		'includedir=$(includedir:$(prefix)/%=$${prefix}/%)' '' 'Name: kmes' \
 		'Description: reads per-CPU KMES event rings' 'Version: $(VERSION)' \
-		'Cflags: -I$${includedir}/kmes' 'Libs: -L$${libdir} -lkmes' 'Libs.private: -pthread $(LIBS)' | \
+		'Cflags: -I$${includedir}/kmes' 'Libs: -L$${libdir} -lkmes' 'Libs.private: -pthread $(LIBS_KMES)' | \
 		install -m 644 /dev/stdin $(call to,$(libdir)/pkgconfig/kmes.pc)
 	install -m 644 $(HEADERS) $(call to,$(includedir)/kmes)
 	install -m 644 $(TOOLS:%=man/%.1) $(call to,$(mandir)/man1)

@@ -43,6 +43,29 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	assert_match "$output" '/nowhere'
 }
 
+@test "kmes.pc lists what programs need to link, in C and C++, and nothing else" {
+	make_here install
+	export PKG_CONFIG_PATH=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=
+	local flags lib names
+	flags=$(pkg-config --define-prefix --static --cflags --libs kmes)
+	# A program that needs every public function.
+	names=$(nm -g --defined-only root/usr/lib/libkmes.a |
+		sed -n 's/.* T \(kmes_[a-z_]*\)$/(void *)\1,/p')
+	cat >all.c <<-END
+		#include <kmes.h>
+		void *volatile all[] = { $names };
+		int main(void) { return !all[0]; }
+	END
+	# shellcheck disable=SC2086
+	{
+		cc all.c -o all $flags
+		c++ -std=c++17 -x c++ all.c -x none -o all $flags
+		for lib in $(grep -o -- '-l[^ ]*' <<<"$flags"); do
+			run ! cc all.c -o all ${flags//$lib/}
+		done
+	}
+}
+
 @test "installed headers compile as C11 and C++17, alone and together, without warnings" {
 	make_here install
 	cd root/usr/include/kmes
@@ -51,7 +74,9 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	for header in *.h; do
 		echo "#include \"$header\"" | tee -a all.c >"${header%.h}.c"
 	done
-	for options in 'gcc -std=c11 -x c' 'g++ -std=c++17 -x c++' \
+	local compilers=('gcc -std=c11 -x c' 'g++ -std=c++17 -x c++')
+	! command -v clang || compilers+=('clang -std=c11 -x c' 'clang++ -std=c++17 -x c++')
+	for options in "${compilers[@]}" \
 		'gcc -fsanitize=thread -std=c11 -x c' 'g++ -fsanitize=thread -std=c++17 -x c++'; do
 		for header in *.c; do
 			# A translation unit has to declare something.
