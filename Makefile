@@ -69,6 +69,7 @@ LIB_OBJS := \
 	print/format \
 	print/format_json \
 	print/format_text \
+	print/origin \
 	print/sid_guid \
 	print/time_text \
 	print/value \

@@ -8,6 +8,7 @@
 
 #include "base/glob.h"
 #include "filter/match.h"
+#include "print/origin.h"
 
 struct globs {
 	struct kmes_glob **list;
@@ -23,16 +24,6 @@ struct kmes_filter {
 	struct globs wanted, unwanted;
 	struct kmes_match **matches;
 	size_t match_count;
-};
-
-static const struct {
-	const char *word;
-	uint8_t origin;
-} origin_words[] = {
-	{ "userspace", KMES_ORIGIN_USERSPACE }, { "user", KMES_ORIGIN_USERSPACE },
-	{ "usr", KMES_ORIGIN_USERSPACE },	{ "kmes", KMES_ORIGIN_KMES },
-	{ "kacs", KMES_ORIGIN_KACS },		{ "lcs", KMES_ORIGIN_LCS },
-	{ "trace", KMES_ORIGIN_TRACE },		{ "host", KMES_ORIGIN_HOST },
 };
 
 struct kmes_filter *kmesp_filter_new(void)
@@ -103,51 +94,10 @@ int kmesp_filter_add_type(struct kmes_filter *filter, const char *text,
 	return 0;
 }
 
-/* The number of an origin class, or -1. */
-static int origin_from_number(const char *digits)
-{
-	int v = 0;
-
-	if (!*digits)
-		return -1;
-	for (; *digits; digits++) {
-		if (*digits < '0' || *digits > '9')
-			return -1;
-		v = 10 * v + (*digits - '0');
-		if (v > 255)
-			return -1;
-	}
-	return v;
-}
-
-/* ASCII alone, in any locale. */
-static bool is_same_word(const char *text, const char *word)
-{
-	while (*text && *word) {
-		char lower = *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text;
-
-		if (lower != *word)
-			return false;
-		text++;
-		word++;
-	}
-	return !*text && !*word;
-}
-
-static int origin_from_text(const char *text)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(origin_words) / sizeof(origin_words[0]); i++)
-		if (is_same_word(text, origin_words[i].word))
-			return origin_words[i].origin;
-	return origin_from_number(text + (*text == 'c' || *text == 'C'));
-}
-
 int kmesp_filter_add_origin(struct kmes_filter *filter, const char *text,
 			    struct kmes_error *err)
 {
-	int origin = origin_from_text(text);
+	int origin = kmesp_origin_parse(text);
 
 	if (origin < 0)
 		return kmes_error_set(err, -EINVAL, "unknown origin: '%s'", text);

@@ -2,11 +2,11 @@
 /* match_private.h - a condition as it was parsed, for the walk over payloads. */
 #ifndef KMES_MATCH_PRIVATE_H
 #define KMES_MATCH_PRIVATE_H
-#include "base/escape.h"
 #include "base/glob.h"
 #include "filter/match.h"
 #include "filter/number.h"
 #include "payload.h"
+#include "print/value.h"
 
 enum match_op {
 	OP_PRESENT,

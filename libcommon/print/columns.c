@@ -2,8 +2,8 @@
 /* columns.c - how wide code points are, and lines cut to a width. */
 #include "print/columns.h"
 
-#include "base/escape.h"
 #include "kmes_msgpack.h"
+#include "print/value.h"
 
 struct range {
 	uint32_t first, last;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* format.c - what all formats share: options, names of styles and origins. */
+/* format.c - what all formats share: options and the names of time styles. */
 #include "print/format.h"
 
 #include <errno.h>
@@ -22,33 +22,4 @@ int kmesp_time_style_find(const char *name)
 		if (!strcmp(name, names[i]))
 			return i;
 	return -EINVAL;
-}
-
-static const struct {
-	const char *name, *short_name;
-} origins[256] = {
-	[KMES_ORIGIN_USERSPACE] = { "userspace", "USR" },
-	[KMES_ORIGIN_KMES] = { "kmes", "KMES" },
-	[KMES_ORIGIN_KACS] = { "kacs", "KACS" },
-	[KMES_ORIGIN_LCS] = { "lcs", "LCS" },
-	[KMES_ORIGIN_TRACE] = { "trace", "TRACE" },
-	[KMES_ORIGIN_HOST] = { "host", "HOST" },
-};
-
-static const char *number_name(uint8_t origin, struct kmes_origin_room *room)
-{
-	room->text[0] = 'c';
-	*kmesp_put_u64(room->text + 1, origin) = 0;
-	return room->text;
-}
-
-const char *kmesp_origin_name(uint8_t origin, struct kmes_origin_room *room)
-{
-	return origins[origin].name ? origins[origin].name : number_name(origin, room);
-}
-
-const char *kmesp_origin_short_name(uint8_t origin, struct kmes_origin_room *room)
-{
-	return origins[origin].name ? origins[origin].short_name
-				    : number_name(origin, room);
 }

@@ -73,14 +73,4 @@ static inline void kmesp_formatter_loss(struct kmes_formatter *f, struct kmes_ou
 /* The style of that name, or -EINVAL. */
 int kmesp_time_style_find(const char *name);
 
-/*
- * The word for an origin class, "userspace" or "c77"; `room` holds the latter. Of the
- * short words of the text form, "USR" or "c77", the same.
- */
-struct kmes_origin_room {
-	char text[12]; /* c255, and what kmesp_put_u64() stores behind a number */
-};
-const char *kmesp_origin_name(uint8_t origin, struct kmes_origin_room *room);
-const char *kmesp_origin_short_name(uint8_t origin, struct kmes_origin_room *room);
-
 #endif

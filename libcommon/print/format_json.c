@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* format_json.c - events as JSON, an object a line. */
-#include "base/escape.h"
+#include "base/clock.h"
 #include "base/float.h"
 #include "payload.h"
 #include "print/format.h"
+#include "print/origin.h"
 #include "print/sid_guid.h"
+#include "print/value.h"
 
 /* ---- keys that are no strings: the text form of the value as a string ---- */
 
@@ -213,7 +215,7 @@ static char *put_ts_ns(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 {
 	uint32_t ns;
 
-	if (ts_ns < KMES_NS)
+	if (ts_ns < KMES_NS_PER_S)
 		return kmesp_put_u64(p, ts_ns);
 	p = kmesp_put_clock_epoch(p, &f->clock, ts_ns, &ns);
 	return kmesp_put_9(p, ns);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* format_text.c - events as lines for people: decoded, as hex, or with a block below. */
-#include "base/escape.h"
+#include "base/clock.h"
 #include "payload.h"
 #include "print/columns.h"
 #include "print/format.h"
+#include "print/origin.h"
 #include "print/sid_guid.h"
+#include "print/value.h"
 
 /* Deeper than this a block goes on within the line, so that indentation stays bounded. */
 #define BLOCK_DEPTH_MAX 32
@@ -33,9 +35,9 @@ static char *put_delta(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 	f->last_ns = ts_ns;
 	f->has_last = true;
 	p = kmesp_put_char(p, ts_ns < last_ns ? '-' : '+');
-	p = kmesp_put_u64(p, delta / KMES_NS);
+	p = kmesp_put_u64(p, delta / KMES_NS_PER_S);
 	p = kmesp_put_char(p, '.');
-	return kmesp_put_6(p, delta % KMES_NS / 1000);
+	return kmesp_put_6(p, delta % KMES_NS_PER_S / 1000);
 }
 
 static char *put_time(char *p, struct kmes_formatter *f, uint64_t ts_ns)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* value.c - values of a payload in the text form. */
+#include "print/value.h"
+
 #include "base/bytes16.h"
-#include "base/escape.h"
 #include "base/float.h"
 #include "print/sid_guid.h"
 #include "print/time_text.h"

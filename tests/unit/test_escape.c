@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
 #include "print/sid_guid.h"
+#include "print/value.h"
 #include "unit.h"
 
 #define LEN_MAX 52
