@@ -8,16 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/cli_private.h"
 
 #define POLL_MS 100
-#define STOP_PATIENCE_NS UINT64_C(1000000000)
+#define STOP_PATIENCE_NS KMES_NS_PER_S
 
 /* Looks at the clock while nothing moves: is a stop being held up for too long? */
 static bool is_stuck(uint64_t *since_ns)
 {
-	uint64_t now = cli_now_ns();
+	uint64_t now = kmesp_clock_ns(CLOCK_MONOTONIC);
 
 	if (!cli_stop_signal())
 		return false;

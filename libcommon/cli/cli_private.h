@@ -11,9 +11,6 @@ extern const char *cli_name;
 /* Remembers the dispositions of the start and ignores SIGPIPE. */
 void cli_signals_begin(void);
 
-/* CLOCK_MONOTONIC */
-uint64_t cli_now_ns(void);
-
 /* A usage error about the option or operand at hand. */
 _Noreturn void cli_value_error(const struct cli *cli, const char *what, const char *text);
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -26,14 +25,6 @@ static volatile sig_atomic_t arrived[NSIG];
 /* What is changed whatever it was, as the tool was started with it. */
 static struct sigaction original_pipe, original_size, original_alarm;
 static sigset_t original_mask;
-
-uint64_t cli_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void cli_signals_begin(void)
 {

@@ -5,38 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
+#include "base/scan.h"
 #include "cli/cli.h"
 #include "cli/cli_private.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/*
- * Reads digits, at least one, and stands behind them. What does not fit is read to its
- * end all the same: a wrong form is told before a number that is too big.
- */
-static int take_digits(const char **text, uint64_t *number)
-{
-	int result = 0;
-	const char *p = *text;
-
-	if (!is_digit(*p))
-		return -EINVAL;
-	for (*number = 0; is_digit(*p); p++)
-		if (__builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, (unsigned int)(*p - '0'), number))
-			result = -ERANGE;
-	*text = p;
-	return result;
-}
-
 int cli_parse_number(uint64_t *number, const char *text)
 {
-	int result = take_digits(&text, number);
+	int result = kmesp_scan_number(&text, NULL, number);
 
 	return *text ? -EINVAL : result;
 }
@@ -48,9 +24,9 @@ static uint64_t time_unit(const char *name)
 		char name[4];
 		uint64_t ns;
 	} units[] = {
-		{ "", NS_PER_S },	  { "s", NS_PER_S },
-		{ "ms", 1000000 },	  { "m", 60 * NS_PER_S },
-		{ "h", 3600 * NS_PER_S }, { "d", 86400 * NS_PER_S },
+		{ "", KMES_NS_PER_S },	       { "s", KMES_NS_PER_S },
+		{ "ms", KMES_NS_PER_MS },      { "m", 60 * KMES_NS_PER_S },
+		{ "h", 3600 * KMES_NS_PER_S }, { "d", 86400 * KMES_NS_PER_S },
 	};
 	size_t i;
 
@@ -69,7 +45,7 @@ static uint64_t fraction_of(const char *digits, uint64_t unit)
 	unsigned __int128 part = 0, scale = 1;
 	bool more = false;
 
-	for (; is_digit(*digits); digits++) {
+	for (; kmesp_is_digit(*digits); digits++) {
 		if (scale < UINT64_C(1000000000000000000)) {
 			part = part * 10 + (unsigned int)(*digits - '0');
 			scale *= 10;
@@ -85,15 +61,15 @@ int cli_parse_time(uint64_t *time_ns, const char *text)
 {
 	const char *fraction = "";
 	uint64_t whole, unit;
-	int result = take_digits(&text, &whole);
+	int result = kmesp_scan_number(&text, NULL, &whole);
 
 	if (result == -EINVAL)
 		return result;
 	if (*text == '.') {
 		fraction = ++text;
-		if (!is_digit(*text))
+		if (!kmesp_is_digit(*text))
 			return -EINVAL;
-		text += strspn(text, "0123456789");
+		text += kmesp_count_digits(text, NULL);
 	}
 	unit = time_unit(text);
 	if (!unit)
@@ -110,7 +86,7 @@ int cli_parse_size(uint64_t *size_bytes, const char *text)
 	static const char letters[] = "kmg";
 	const char *letter;
 	unsigned int shift = 0;
-	int result = take_digits(&text, size_bytes);
+	int result = kmesp_scan_number(&text, NULL, size_bytes);
 
 	if (result == -EINVAL)
 		return result;
@@ -128,7 +104,7 @@ int cli_parse_size(uint64_t *size_bytes, const char *text)
 
 int cli_parse_rate(uint64_t *per_second, const char *text)
 {
-	int result = take_digits(&text, per_second);
+	int result = kmesp_scan_number(&text, NULL, per_second);
 
 	if (result == -EINVAL || (*text && strcmp(text, "/s") != 0))
 		return -EINVAL;

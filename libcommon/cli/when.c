@@ -6,10 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/scan.h"
 #include "cli/cli.h"
+#include "print/time_text.h"
 
-#define SECOND_NS 1000000000ull
-#define MINUTE_NS (60 * SECOND_NS)
+#define MINUTE_NS (60 * KMES_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
 
 /* What a time of day may say of its zone. */
@@ -18,83 +20,41 @@ struct zone {
 	int64_t east_ns;
 };
 
-static bool is_digit(char c)
+/* Up to nine digits after a dot or comma, if there is one. */
+static bool take_fraction(const char **s, uint32_t *ns, uint64_t *unit_ns)
 {
-	return c >= '0' && c <= '9';
-}
-
-static size_t count_digits(const char *s)
-{
-	size_t n = 0;
-
-	while (is_digit(s[n]))
-		n++;
-	return n;
-}
-
-static bool take_char(const char **s, char c)
-{
-	if (**s != c)
-		return false;
-	(*s)++;
-	return true;
-}
-
-/* Exactly `n` digits (no more than 4), in [0, max]. */
-static bool take_digits(const char **s, int n, int max, int *value)
-{
-	*value = 0;
-	while (n--) {
-		if (!is_digit(**s))
-			return false;
-		*value = 10 * *value + (*(*s)++ - '0');
-	}
-	return *value <= max;
-}
-
-/* Up to nine digits behind a dot or comma, if there is one. */
-static bool take_fraction(const char **s, uint64_t *ns, uint64_t *unit_ns)
-{
-	uint64_t unit = SECOND_NS, value = 0;
-	size_t n, i;
+	size_t n;
 
 	*ns = 0;
 	*unit_ns = 1;
-	if (!take_char(s, '.') && !take_char(s, ','))
+	if (!kmesp_scan_char(s, NULL, '.') && !kmesp_scan_char(s, NULL, ','))
 		return true;
-	n = count_digits(*s);
-	if (n < 1 || n > 9)
-		return false;
-	for (i = 0; i < n; i++) {
-		value = 10 * value + (uint64_t)(*(*s)++ - '0');
-		unit /= 10;
-	}
-	*ns = value * unit;
+	n = kmesp_scan_billionths(s, NULL, ns);
 	if (n == 6)
-		*unit_ns = unit;
-	return true;
+		*unit_ns = 1000;
+	return n != 0;
 }
 
 /* HH:MM[:SS[.f]], without the colons where `basic` says so. */
 static bool take_clock(const char **s, bool basic, struct kmes_when *when)
 {
 	int hour, minute, second = 0;
-	uint64_t fraction_ns = 0;
+	uint32_t fraction_ns = 0;
 
 	when->unit_ns = 1;
-	if (!take_digits(s, 2, 23, &hour))
+	if (!kmesp_scan_digits(s, NULL, 2, 0, 23, &hour))
 		return false;
-	if (!basic && !take_char(s, ':'))
+	if (!basic && !kmesp_scan_char(s, NULL, ':'))
 		return false;
-	if (!take_digits(s, 2, 59, &minute))
+	if (!kmesp_scan_digits(s, NULL, 2, 0, 59, &minute))
 		return false;
-	if (basic ? is_digit(**s) : take_char(s, ':')) {
-		if (!take_digits(s, 2, 59, &second) ||
+	if (basic ? kmesp_is_digit(**s) : kmesp_scan_char(s, NULL, ':')) {
+		if (!kmesp_scan_digits(s, NULL, 2, 0, 59, &second) ||
 		    !take_fraction(s, &fraction_ns, &when->unit_ns))
 			return false;
 	}
 	when->ns = (uint64_t)hour * HOUR_NS + (uint64_t)minute * MINUTE_NS +
-		   (uint64_t)second * SECOND_NS + fraction_ns;
+		   (uint64_t)second * KMES_NS_PER_S + fraction_ns;
 	return true;
 }
 
@@ -109,14 +69,14 @@ static bool take_zone(const char **s, struct zone *zone)
 	if (!**s)
 		return true;
 	zone->given = true;
-	if (take_char(s, 'Z') || take_char(s, 'z'))
+	if (kmesp_scan_char(s, NULL, 'Z') || kmesp_scan_char(s, NULL, 'z'))
 		return true;
-	if (!take_char(s, '+') && !take_char(s, '-'))
+	if (!kmesp_scan_char(s, NULL, '+') && !kmesp_scan_char(s, NULL, '-'))
 		return false;
-	if (!take_digits(s, 2, 23, &hours))
+	if (!kmesp_scan_digits(s, NULL, 2, 0, 23, &hours))
 		return false;
-	if (take_char(s, ':') || **s) {
-		if (!take_digits(s, 2, 59, &minutes))
+	if (kmesp_scan_char(s, NULL, ':') || **s) {
+		if (!kmesp_scan_digits(s, NULL, 2, 0, 59, &minutes))
 			return false;
 	}
 	zone->east_ns = sign * ((int64_t)hours * (int64_t)HOUR_NS +
@@ -124,23 +84,16 @@ static bool take_zone(const char **s, struct zone *zone)
 	return true;
 }
 
-/* YYYY-MM-DD or YYYYMMDD; days that no calendar has are refused. */
-static bool take_date(const char **s, bool basic, struct tm *date)
+static bool take_date(const char **s, bool basic, struct tm *tm)
 {
-	struct tm check;
-	int year, month, day;
+	struct kmes_date date;
 
-	if (!take_digits(s, 4, 9999, &year) || (!basic && !take_char(s, '-')) ||
-	    !take_digits(s, 2, 12, &month) || (!basic && !take_char(s, '-')) ||
-	    !take_digits(s, 2, 31, &day))
+	if (!kmesp_scan_date(s, NULL, basic, &date))
 		return false;
-	memset(date, 0, sizeof(*date));
-	date->tm_year = year - 1900;
-	date->tm_mon = month - 1;
-	date->tm_mday = day;
-	check = *date;
-	timegm(&check); /* moves an overlong day into the next month */
-	return check.tm_mon == date->tm_mon && check.tm_mday == date->tm_mday;
+	*tm = (struct tm){ .tm_year = date.year - 1900,
+			   .tm_mon = date.month - 1,
+			   .tm_mday = date.day };
+	return true;
 }
 
 /* The seconds since the epoch of a time on a date, in this zone. */
@@ -148,7 +101,7 @@ static int64_t seconds_at(struct tm date, uint64_t clock_ns, bool local)
 {
 	date.tm_hour = (int)(clock_ns / HOUR_NS);
 	date.tm_min = (int)(clock_ns / MINUTE_NS % 60);
-	date.tm_sec = (int)(clock_ns / SECOND_NS % 60);
+	date.tm_sec = (int)(clock_ns / KMES_NS_PER_S % 60);
 	date.tm_isdst = -1;
 	return local ? mktime(&date) : timegm(&date);
 }
@@ -160,7 +113,7 @@ static const char *set_point(struct kmes_when *when, int64_t seconds, uint64_t n
 
 	when->kind = KMES_WHEN_ABSOLUTE;
 	if (seconds < 0 ||
-	    __builtin_mul_overflow((uint64_t)seconds, SECOND_NS, &when->ns) ||
+	    __builtin_mul_overflow((uint64_t)seconds, KMES_NS_PER_S, &when->ns) ||
 	    __builtin_add_overflow(when->ns, ns, &when->ns) ||
 	    __builtin_add_overflow(when->ns, when->unit_ns - 1, &last))
 		return "not between 1970 and 2554";
@@ -179,15 +132,16 @@ static const char *parse_iso(struct kmes_when *when, const char *s, bool basic,
 		return "not a date";
 	when->ns = 0;
 	when->unit_ns = 1;
-	if (take_char(&s, 'T') || take_char(&s, 't') || take_char(&s, ' ')) {
+	if (kmesp_scan_char(&s, NULL, 'T') || kmesp_scan_char(&s, NULL, 't') ||
+	    kmesp_scan_char(&s, NULL, ' ')) {
 		if (!take_clock(&s, basic, when) || !take_zone(&s, &zone))
 			return not_iso;
 	}
 	if (*s)
 		return not_iso;
 	seconds = seconds_at(date, when->ns, local && !zone.given) -
-		  zone.east_ns / (int64_t)SECOND_NS;
-	return set_point(when, seconds, when->ns % SECOND_NS);
+		  zone.east_ns / (int64_t)KMES_NS_PER_S;
+	return set_point(when, seconds, when->ns % KMES_NS_PER_S);
 }
 
 static const char *parse_clock(struct kmes_when *when, const char *s, bool local)
@@ -204,17 +158,13 @@ static const char *parse_clock(struct kmes_when *when, const char *s, bool local
 
 static const char *parse_epoch(struct kmes_when *when, const char *s)
 {
-	int64_t seconds = 0;
-	uint64_t fraction_ns;
-	size_t n = count_digits(s);
+	uint64_t seconds;
+	uint32_t fraction_ns;
 
-	if (n < 1 || n > 11)
+	if (kmesp_count_digits(s, NULL) > 11 || kmesp_scan_number(&s, NULL, &seconds) ||
+	    !take_fraction(&s, &fraction_ns, &when->unit_ns) || *s)
 		return "not seconds since the epoch";
-	while (n--)
-		seconds = 10 * seconds + (*s++ - '0');
-	if (!take_fraction(&s, &fraction_ns, &when->unit_ns) || *s)
-		return "not seconds since the epoch";
-	return set_point(when, seconds, fraction_ns);
+	return set_point(when, (int64_t)seconds, fraction_ns);
 }
 
 static const char *parse_age(struct kmes_when *when, const char *s, uint64_t now_ns)
@@ -238,8 +188,8 @@ static const char *parse_age(struct kmes_when *when, const char *s, uint64_t now
  */
 static const char *parse_bare(struct kmes_when *when, const char *s, uint64_t now_ns)
 {
-	size_t n = count_digits(s);
-	size_t fraction = s[n] == '.' ? count_digits(s + n + 1) : 0;
+	size_t n = kmesp_count_digits(s, NULL);
+	size_t fraction = s[n] == '.' ? kmesp_count_digits(s + n + 1, NULL) : 0;
 	int rc;
 
 	if (s[n] == '.' && fraction == 9)
@@ -258,7 +208,7 @@ static const char *parse_bare(struct kmes_when *when, const char *s, uint64_t no
 static const char *parse(struct kmes_when *when, const char *text, uint64_t now_ns,
 			 bool local)
 {
-	size_t n = count_digits(text);
+	size_t n = kmesp_count_digits(text, NULL);
 	const char *behind = text + n;
 
 	if (*text == '@')
@@ -270,7 +220,7 @@ static const char *parse(struct kmes_when *when, const char *text, uint64_t now_
 	if (n == 8 && (*behind == 'T' || *behind == 't'))
 		return parse_iso(when, text, true, local);
 	if (*behind == '.')
-		behind += 1 + count_digits(behind + 1);
+		behind += 1 + kmesp_count_digits(behind + 1, NULL);
 	if (n && !*behind)
 		return parse_bare(when, text, now_ns);
 	return parse_age(when, text, now_ns);
@@ -287,7 +237,7 @@ int kmesp_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns,
 /* The time of day on the day of `base_ns`, moved by some days; 0 when before 1970. */
 static uint64_t clock_near(const struct kmes_when *when, uint64_t base_ns, int days)
 {
-	time_t base = (time_t)(base_ns / SECOND_NS);
+	time_t base = (time_t)(base_ns / KMES_NS_PER_S);
 	struct tm date;
 	int64_t seconds;
 
@@ -299,7 +249,7 @@ static uint64_t clock_near(const struct kmes_when *when, uint64_t base_ns, int d
 	seconds = seconds_at(date, when->ns, when->local);
 	if (seconds < 0)
 		return 0;
-	return (uint64_t)seconds * SECOND_NS + when->ns % SECOND_NS;
+	return (uint64_t)seconds * KMES_NS_PER_S + when->ns % KMES_NS_PER_S;
 }
 
 uint64_t kmesp_when_before(const struct kmes_when *when, uint64_t now_ns)

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scan.h"
+
 #define TWO_TO_63 9223372036854775808.0
 #define TWO_TO_64 18446744073709551616.0
 
 static const char *skip_digits(const char *s)
 {
-	while (*s >= '0' && *s <= '9')
-		s++;
-	return s;
+	return s + kmesp_count_digits(s, NULL);
 }
 
 /* Where the text stops being a number; `*integer` says whether it is written as one. */
@@ -49,17 +49,11 @@ static const char *scan(const char *text, bool *integer)
 static int parse_integer(struct kmes_number *number, const char *text)
 {
 	bool negative = *text == '-';
-	uint64_t limit = negative ? 1ull << 63 : UINT64_MAX;
-	uint64_t v = 0;
-	const char *s;
+	const char *s = text + negative;
+	uint64_t v;
 
-	for (s = text + negative; *s; s++) {
-		unsigned int digit = (unsigned int)(*s - '0');
-
-		if (v > (limit - digit) / 10)
-			return -ERANGE;
-		v = 10 * v + digit;
-	}
+	if (kmesp_scan_number(&s, NULL, &v) || (negative && v > 1ull << 63))
+		return -ERANGE;
 	if (negative && v) {
 		number->kind = KMES_NUMBER_NEGATIVE;
 		number->i = (int64_t)-v;

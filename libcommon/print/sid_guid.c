@@ -2,6 +2,7 @@
 /* sid_guid.c - SIDs, GUIDs, access masks and MessagePack's timestamps. */
 #include "print/sid_guid.h"
 
+#include "base/clock.h"
 #include "base/outbuf.h"
 #include "print/time_text.h"
 
@@ -41,7 +42,7 @@ static bool is_timestamp(const struct kmes_mp_token *tok, struct kmes_moment *mo
 	default:
 		return false;
 	}
-	return moment->ns < KMES_NS && moment->second >= KMES_ISO_SECOND_MIN &&
+	return moment->ns < KMES_NS_PER_S && moment->second >= KMES_ISO_SECOND_MIN &&
 	       moment->second <= KMES_ISO_SECOND_MAX;
 }
 

@@ -5,7 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KMES_NS 1000000000u /* in a second */
+struct kmes_date {
+	int year, month, day; /* 2026, 11, 29 */
+};
+
+/* Days since 1970-01-01 in the Gregorian calendar, which is extended to all years. */
+int64_t kmesp_date_days(const struct kmes_date *date);
+
+/* Reads YYYY-MM-DD, or YYYYMMDD if `is_basic`; false for a day that does not exist. */
+bool kmesp_scan_date(const char **s, const char *end, bool is_basic,
+		     struct kmes_date *date);
 
 /* What kmesp_put_time_iso can show: the years 0000 to 9999. */
 #define KMES_ISO_SECOND_MIN (-62167219200)

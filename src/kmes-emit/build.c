@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "emit.h"
 
 /* A value begins: the container around it has one more. */
@@ -38,18 +39,14 @@ static int build_integer(struct build *b, bool is_negative, const char *digits,
 			 size_t len)
 {
 	uint64_t number = 0;
-	size_t i;
+	int rc = kmesp_scan_number(&digits, digits + len, &number);
 
-	for (i = 0; i < len; i++)
-		if (__builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(digits[i] - '0'), &number))
-			return reason_set(b->why, "integer outside i64 and u64");
-	if (!is_negative)
+	if (rc == 0 && !is_negative)
 		kmes_pack_uint(b->out, number);
-	else if (number <= UINT64_C(1) << 63)
+	else if (rc == 0 && number <= UINT64_C(1) << 63)
 		kmes_pack_int(b->out, (int64_t)(0 - number));
 	else
-		return reason_set(b->why, "integer outside i64 and u64");
+		return kmes_error_set(b->why, -EINVAL, "integer outside i64 and u64");
 	return 0;
 }
 
@@ -66,7 +63,7 @@ int build_number(struct build *b, const char *text, size_t len)
 				     len - is_negative);
 	real = strtod(text, NULL);
 	if (isinf(real))
-		return reason_set(b->why, "number too large for a float");
+		return kmes_error_set(b->why, -EINVAL, "number too large for a float");
 	memcpy(&bits, &real, sizeof(bits));
 	kmes_pack_form(b->out, 0xcb, bits, 8);
 	return 0;
@@ -99,7 +96,8 @@ int build_open(struct build *b, bool is_map)
 {
 	count_value(b);
 	if (b->depth == BUILD_LEVELS)
-		return reason_set(b->why, "nested deeper than %u", KMES_DEPTH_MAX);
+		return kmes_error_set(b->why, -EINVAL, "nested deeper than %u",
+				      KMES_DEPTH_MAX);
 	b->levels[b->depth++] = (struct build_level){
 		.start = b->out->len,
 		.is_map = is_map,

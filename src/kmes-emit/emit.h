@@ -17,24 +17,6 @@
 #include "kmes.h"
 #include "kmes_pack.h"
 
-/* A sentence that says why something is refused. */
-struct reason {
-	char text[200];
-};
-
-/* Puts it down and returns -EINVAL. */
-int reason_set(struct reason *why, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* The value of a hex digit, or -1. */
-static inline int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* ---- tags.c ---- */
 
 enum tag {
@@ -55,7 +37,7 @@ enum tag tag_find(const char *key, size_t len);
  * what it stands for.
  */
 int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag tag,
-		struct reason *why);
+		struct kmes_error *why);
 
 /* ---- build.c ---- */
 
@@ -73,7 +55,7 @@ struct build_level {
 /* A value being written; `depth` 0 between values. */
 struct build {
 	struct kmes_pack *out;
-	struct reason *why;
+	struct kmes_error *why;
 	uint32_t depth;
 	struct build_level levels[BUILD_LEVELS];
 };
@@ -107,16 +89,16 @@ void json_free(struct json *j);
  * `line[len]` is a newline.
  */
 int json_event(struct json *j, const char *line, size_t len, struct kmes_pack *out,
-	       struct place *place, struct reason *why);
+	       struct place *place, struct kmes_error *why);
 
 /* Writes the one value that `text` is. 0, or -EINVAL with the reason, and `out` as it was. */
 int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *out,
-	       struct reason *why);
+	       struct kmes_error *why);
 
 /* ---- strict.c ---- */
 
 /* 0, or -EINVAL with the reason. What is no JSON for other reasons passes. */
-int strict_check(const char *text, size_t len, struct reason *why);
+int strict_check(const char *text, size_t len, struct kmes_error *why);
 
 /* ---- input.c ---- */
 

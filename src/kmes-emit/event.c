@@ -9,7 +9,7 @@
 static void put_json(struct json *json, struct kmes_pack *out, const char *text,
 		     const char *what)
 {
-	struct reason why = { "" };
+	struct kmes_error why = { "" };
 	char full[256];
 
 	if (json_value(json, text, strlen(text), out, &why) == 0)

@@ -5,8 +5,6 @@
  * yajl takes the text apart, without recursion.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
@@ -44,16 +42,6 @@ struct json {
 	uint32_t depth; /* in a value that is of no use */
 };
 
-int reason_set(struct reason *why, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why->text, sizeof(why->text), format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
 /* ---- the object around an event ---- */
 
 static int take_field(struct json *j, const char *key, size_t len)
@@ -79,8 +67,8 @@ static int take_field(struct json *j, const char *key, size_t len)
 		j->field = fields[i].field;
 		if (j->field == FIELD_TYPE ? j->has_type
 					   : j->field == FIELD_PAYLOAD && j->has_payload)
-			return reason_set(j->build.why, "'%s' is there twice",
-					  fields[i].name);
+			return kmes_error_set(j->build.why, -EINVAL,
+					      "'%s' is there twice", fields[i].name);
 		j->has_type |= j->field == FIELD_TYPE;
 		j->has_payload |= j->field == FIELD_PAYLOAD;
 		j->has_lost |= key[0] == 'l' && key[1] == 'o';
@@ -88,8 +76,8 @@ static int take_field(struct json *j, const char *key, size_t len)
 							     : j->place.payload;
 		return 0;
 	}
-	return reason_set(j->build.why, "unknown key '%.*s'", len < 60 ? (int)len : 60,
-			  key);
+	return kmes_error_set(j->build.why, -EINVAL, "unknown key '%.*s'",
+			      len < 60 ? (int)len : 60, key);
 }
 
 /* Outside of values. */
@@ -103,9 +91,10 @@ static int take_around(struct json *j, enum part part, const char *text, size_t 
 		return 0;
 	}
 	if (j->is_done)
-		return reason_set(j->build.why, "not JSON: more than one value");
+		return kmes_error_set(j->build.why, -EINVAL,
+				      "not JSON: more than one value");
 	if (part != PART_OPEN_MAP)
-		return reason_set(j->build.why, "not an object");
+		return kmes_error_set(j->build.why, -EINVAL, "not an object");
 	j->is_in_object = true;
 	return 0;
 }
@@ -114,10 +103,10 @@ static int take_type(struct json *j, enum part part, const char *text, size_t le
 {
 	j->field = FIELD_NONE;
 	if (part != PART_STRING)
-		return reason_set(j->build.why, "'type' is not a string");
+		return kmes_error_set(j->build.why, -EINVAL, "'type' is not a string");
 	if (!len || len > UINT16_MAX)
-		return reason_set(j->build.why, "'type' is %s",
-				  len ? "longer than 65535 bytes" : "empty");
+		return kmes_error_set(j->build.why, -EINVAL, "'type' is %s",
+				      len ? "longer than 65535 bytes" : "empty");
 	j->place.type = j->build.out->len;
 	j->place.type_len = (uint16_t)len;
 	kmes_pack_bytes(j->build.out, text, (uint32_t)len);
@@ -169,7 +158,8 @@ static int take_other(struct json *j, enum part part)
 	if (j->depth == 0)
 		j->field = FIELD_NONE;
 	if (j->depth > KMES_DEPTH_MAX) /* yajl's memory for it grows in small steps */
-		return reason_set(j->build.why, "nested deeper than %u", KMES_DEPTH_MAX);
+		return kmes_error_set(j->build.why, -EINVAL, "nested deeper than %u",
+				      KMES_DEPTH_MAX);
 	return 0;
 }
 
@@ -251,7 +241,7 @@ static int parser_make(struct json *j)
 		return 0;
 	j->parser = yajl_alloc(&callbacks, NULL, j);
 	if (!j->parser)
-		return reason_set(j->build.why, "out of memory");
+		return kmes_error_set(j->build.why, -EINVAL, "out of memory");
 	yajl_config(j->parser, yajl_allow_multiple_values, 1);
 	yajl_config(j->parser, yajl_dont_validate_strings, 1);
 	return 0;
@@ -272,8 +262,8 @@ static int set_syntax_reason(struct json *j)
 
 	if (len && words[len - 1] == '.')
 		len--;
-	reason_set(j->build.why, "not JSON: %.*s", len < 120 ? (int)len : 120,
-		   words ? (char *)words : "");
+	kmes_error_set(j->build.why, -EINVAL, "not JSON: %.*s",
+		       len < 120 ? (int)len : 120, words ? (char *)words : "");
 	yajl_free_error(j->parser, words);
 	return -EINVAL;
 }
@@ -296,14 +286,16 @@ static int parse(struct json *j, const char *text, size_t len)
 		return set_syntax_reason(j);
 	}
 	if (j->field != FIELD_NONE || j->is_in_object)
-		return reason_set(j->build.why, "not JSON: ends inside a value");
+		return kmes_error_set(j->build.why, -EINVAL,
+				      "not JSON: ends inside a value");
 	if (j->build.out->cut)
-		return reason_set(j->build.why, "larger than an event can be");
+		return kmes_error_set(j->build.why, -EINVAL,
+				      "larger than an event can be");
 	return 0;
 }
 
 /* As a line is begun; the parser is kept. */
-static void reset(struct json *j, struct kmes_pack *out, struct reason *why)
+static void reset(struct json *j, struct kmes_pack *out, struct kmes_error *why)
 {
 	j->build.out = out;
 	j->build.why = why;
@@ -329,9 +321,10 @@ static int finish_event(struct json *j)
 	if (!j->is_done || (j->has_lost && !j->has_type && !j->has_payload))
 		return 0;
 	if (j->has_lost)
-		return reason_set(j->build.why, "both an event and a loss record");
+		return kmes_error_set(j->build.why, -EINVAL,
+				      "both an event and a loss record");
 	if (!j->has_type)
-		return reason_set(j->build.why, "no 'type'");
+		return kmes_error_set(j->build.why, -EINVAL, "no 'type'");
 	if (!j->has_payload) {
 		j->place.payload = j->build.out->len;
 		j->place.payload_len = 1;
@@ -341,7 +334,7 @@ static int finish_event(struct json *j)
 }
 
 int json_event(struct json *j, const char *line, size_t len, struct kmes_pack *out,
-	       struct place *place, struct reason *why)
+	       struct place *place, struct kmes_error *why)
 {
 	uint32_t start = out->len;
 	int r;
@@ -357,14 +350,14 @@ int json_event(struct json *j, const char *line, size_t len, struct kmes_pack *o
 }
 
 int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *out,
-	       struct reason *why)
+	       struct kmes_error *why)
 {
 	uint32_t start = out->len;
 	char *copy = malloc(len + 1);
 	int r;
 
 	if (!copy)
-		return reason_set(why, "out of memory");
+		return kmes_error_set(why, -EINVAL, "out of memory");
 	memcpy(copy, text, len);
 	copy[len] = '\n';
 	reset(j, out, why);

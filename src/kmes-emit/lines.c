@@ -10,7 +10,7 @@ static int take_line(struct json *json, struct sender *s, const struct input *in
 		     const char *line, size_t len)
 {
 	struct place place;
-	struct reason why = { "" };
+	struct kmes_error why;
 	int r = json_event(json, line, len, sender_room(s), &place, &why);
 
 	if (r > 0)

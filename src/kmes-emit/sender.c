@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "emit.h"
 #include "source.h"
@@ -20,8 +21,6 @@
 
 /* Behind the pace by more than this, the pace begins anew. */
 #define PACE_SLACK_NS 100000000
-
-#define NS_PER_S 1000000000u
 
 int sender_init(struct sender *s)
 {
@@ -65,16 +64,12 @@ void sender_refuse(struct sender *s, uint64_t line, const char *reason)
 
 static uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return kmesp_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void sleep_until(uint64_t ns)
 {
-	struct timespec until = { .tv_sec = (time_t)(ns / NS_PER_S),
-				  .tv_nsec = (long)(ns % NS_PER_S) };
+	struct timespec until = kmesp_timespec(ns);
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
@@ -82,7 +77,8 @@ static void sleep_until(uint64_t ns)
 /* When the event after `paced` others is due. */
 static uint64_t due_ns(const struct sender *s)
 {
-	return s->start_ns + (uint64_t)((unsigned __int128)s->paced * NS_PER_S / s->rate);
+	return s->start_ns +
+	       (uint64_t)((unsigned __int128)s->paced * KMES_NS_PER_S / s->rate);
 }
 
 /*
@@ -105,7 +101,7 @@ static uint32_t pace_wait(struct sender *s, uint32_t wanted)
 			return s->input ? wanted : 0;
 		sleep_until(due);
 	}
-	ready = (unsigned __int128)(now - s->start_ns) * s->rate / NS_PER_S + 1 -
+	ready = (unsigned __int128)(now - s->start_ns) * s->rate / KMES_NS_PER_S + 1 -
 		s->paced;
 	return ready < wanted ? (uint32_t)ready : wanted;
 }

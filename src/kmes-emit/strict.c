@@ -3,8 +3,10 @@
  * strict.c - what yajl lets pass although the letter of JSON forbids it: broken UTF-8, odd
  * blanks, halves of surrogate pairs.
  */
+#include <errno.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "emit.h"
 #include "kmes_msgpack.h"
 
@@ -17,7 +19,7 @@ static int32_t escape_unit(const char *p, const char *end)
 	if (end - p < 4)
 		return -1;
 	for (i = 0; i < 4; i++) {
-		int digit = hex_digit(p[i]);
+		int digit = kmesp_hex_digit(p[i]);
 
 		if (digit < 0)
 			return -1;
@@ -78,13 +80,13 @@ static bool has_control(const char *text, size_t len)
 	return false;
 }
 
-int strict_check(const char *text, size_t len, struct reason *why)
+int strict_check(const char *text, size_t len, struct kmes_error *why)
 {
 	if (!kmes_utf8_valid(text, (uint32_t)len))
-		return reason_set(why, "not JSON: not UTF-8");
+		return kmes_error_set(why, -EINVAL, "not JSON: not UTF-8");
 	if (has_control(text, len))
-		return reason_set(why, "not JSON: control character");
+		return kmes_error_set(why, -EINVAL, "not JSON: control character");
 	if (!surrogates_are_paired(text, text + len))
-		return reason_set(why, "not JSON: lone surrogate");
+		return kmes_error_set(why, -EINVAL, "not JSON: lone surrogate");
 	return 0;
 }

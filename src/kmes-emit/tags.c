@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "emit.h"
 #include "kmes_msgpack.h"
+#include "print/time_text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -81,6 +83,14 @@ static void rewind_to(struct kmes_pack *out, uint32_t start)
 	out->len = start;
 }
 
+/* The head of a value whose length has 1, 2 or 4 bytes; `form` is that of the first. */
+static void put_head(struct kmes_pack *out, uint8_t form, uint32_t len)
+{
+	unsigned int width = len <= UINT8_MAX ? 0 : len <= UINT16_MAX ? 1 : 2;
+
+	kmes_pack_form(out, (uint8_t)(form + width), len, 1u << width);
+}
+
 /* The head of a binary or extension value, then what the base64 text holds. */
 static int put_base64(struct kmes_pack *out, uint32_t start, bool is_ext, int8_t type,
 		      const struct kmes_mp_token *text)
@@ -93,26 +103,12 @@ static int put_base64(struct kmes_pack *out, uint32_t start, bool is_ext, int8_t
 		return -EINVAL;
 	rewind_to(out, start);
 	if (!is_ext) {
-		kmes_pack_form(out,
-			       len <= 0xFF     ? 0xc4
-			       : len <= 0xFFFF ? 0xc5
-					       : 0xc6,
-			       len,
-			       len <= 0xFF     ? 1
-			       : len <= 0xFFFF ? 2
-					       : 4);
+		put_head(out, 0xc4, len);
 	} else {
 		if (len && len <= 16 && !(len & (len - 1)))
 			kmes_pack_form(out, (uint8_t)(0xd4 + __builtin_ctz(len)), 0, 0);
 		else
-			kmes_pack_form(out,
-				       len <= 0xFF     ? 0xc7
-				       : len <= 0xFFFF ? 0xc8
-						       : 0xc9,
-				       len,
-				       len <= 0xFF     ? 1
-				       : len <= 0xFFFF ? 2
-						       : 4);
+			put_head(out, 0xc7, len);
 		kmes_pack_bytes(out, &type_byte, 1);
 	}
 	/* the text is longer than what it holds and stands further on: there is room */
@@ -137,20 +133,12 @@ static int resolve_ext(struct kmes_pack *out, uint32_t start, const uint8_t *pos
 	return put_base64(out, start, true, (int8_t)type.value.i, &text);
 }
 
-/* Digits, at least one, as a number of `max` at most. */
-static int take_number(const char **text, const char *end, uint64_t max, uint64_t *number)
+/* A number of 32 bits. */
+static int take_u32(const char **text, const char *end, uint64_t *number)
 {
-	const char *p = *text;
+	int rc = kmesp_scan_number(text, end, number);
 
-	for (*number = 0; p < end && *p >= '0' && *p <= '9'; p++) {
-		*number = *number * 10 + (uint64_t)(*p - '0');
-		if (*number > max)
-			return -EINVAL;
-	}
-	if (p == *text)
-		return -EINVAL;
-	*text = p;
-	return 0;
+	return rc || *number > UINT32_MAX ? -EINVAL : 0;
 }
 
 /* The authority of a SID: decimal below 2^32, else 0x and twelve hex digits. */
@@ -160,10 +148,10 @@ static int take_authority(const char **text, const char *end, uint64_t *authorit
 	int i, digit;
 
 	if (end - p < 14 || p[0] != '0' || (p[1] != 'x' && p[1] != 'X'))
-		return take_number(text, end, UINT32_MAX, authority);
+		return take_u32(text, end, authority);
 	*authority = 0;
 	for (i = 2; i < 14; i++) {
-		digit = hex_digit(p[i]);
+		digit = kmesp_hex_digit(p[i]);
 		if (digit < 0)
 			return -EINVAL;
 		*authority = *authority << 4 | (uint64_t)digit;
@@ -192,7 +180,7 @@ static int resolve_sid(struct kmes_pack *out, uint32_t start, const char *text,
 		sid[2 + i] = (uint8_t)(number >> (40 - 8 * i));
 	while (text < end) {
 		if (*text++ != '-' || sid[1] == SID_PARTS_MAX ||
-		    take_number(&text, end, UINT32_MAX, &number) < 0)
+		    take_u32(&text, end, &number) < 0)
 			return -EINVAL;
 		sid[1]++;
 		for (i = 0; i < 4; i++)
@@ -217,8 +205,8 @@ static int resolve_guid(struct kmes_pack *out, uint32_t start, const char *text,
 	for (i = 0; i < 16; i++) {
 		if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
 			return -EINVAL;
-		high = hex_digit(*text++);
-		low = hex_digit(*text++);
+		high = kmesp_hex_digit(*text++);
+		low = kmesp_hex_digit(*text++);
 		if (high < 0 || low < 0)
 			return -EINVAL;
 		guid[order[i]] = (uint8_t)(high << 4 | low);
@@ -228,76 +216,24 @@ static int resolve_guid(struct kmes_pack *out, uint32_t start, const char *text,
 	return 0;
 }
 
-/* `count` digits as a number of `min` to `max`. */
-static int take_digits(const char **text, const char *end, int count, int min, int max,
-		       int *number)
-{
-	int i;
-
-	if (end - *text < count)
-		return -EINVAL;
-	for (*number = 0, i = 0; i < count; i++) {
-		char c = *(*text)++;
-
-		if (c < '0' || c > '9')
-			return -EINVAL;
-		*number = *number * 10 + (c - '0');
-	}
-	return *number < min || *number > max ? -EINVAL : 0;
-}
-
-static int take_char(const char **text, const char *end, char c)
-{
-	return *text < end && *(*text)++ == c ? 0 : -EINVAL;
-}
-
-/* Days from 1970-01-01, in the Gregorian calendar. */
-static int64_t days_of(int year, int month, int day)
-{
-	static const int before[] = { 0,   31,	59,  90,  120, 151,
-				      181, 212, 243, 273, 304, 334 };
-	bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-	int64_t y = year - 1;
-	int64_t days = 365 * y + y / 4 - y / 100 + y / 400;
-
-	if (year == 0) /* a leap year, and / rounds the wrong way */
-		days = -366;
-	return days - 719162 + before[month - 1] + (is_leap && month > 2) + day - 1;
-}
-
-static int days_in(int year, int month)
-{
-	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
-	return days[month - 1] + (is_leap && month == 2);
-}
-
 /* YYYY-MM-DDTHH:MM:SS[.f]Z, up to nine digits of f. */
-static int parse_time(const char *text, const char *end, int64_t *seconds, uint32_t *ns)
+static bool parse_time(const char *s, const char *end, int64_t *seconds, uint32_t *ns)
 {
-	uint32_t unit = 100000000;
-	int year, month, day, hour, minute, second;
+	struct kmes_date date;
+	int hour, minute, second;
 
-	if (take_digits(&text, end, 4, 0, 9999, &year) || take_char(&text, end, '-') ||
-	    take_digits(&text, end, 2, 1, 12, &month) || take_char(&text, end, '-') ||
-	    take_digits(&text, end, 2, 1, days_in(year, month), &day) ||
-	    take_char(&text, end, 'T') || take_digits(&text, end, 2, 0, 23, &hour) ||
-	    take_char(&text, end, ':') || take_digits(&text, end, 2, 0, 59, &minute) ||
-	    take_char(&text, end, ':') || take_digits(&text, end, 2, 0, 59, &second))
-		return -EINVAL;
+	if (!kmesp_scan_date(&s, end, false, &date) || !kmesp_scan_char(&s, end, 'T') ||
+	    !kmesp_scan_digits(&s, end, 2, 0, 23, &hour) ||
+	    !kmesp_scan_char(&s, end, ':') ||
+	    !kmesp_scan_digits(&s, end, 2, 0, 59, &minute) ||
+	    !kmesp_scan_char(&s, end, ':') ||
+	    !kmesp_scan_digits(&s, end, 2, 0, 59, &second))
+		return false;
 	*ns = 0;
-	if (text < end && *text == '.') {
-		if (++text == end || *text < '0' || *text > '9')
-			return -EINVAL;
-		for (; text < end && *text >= '0' && *text <= '9'; text++, unit /= 10) {
-			if (!unit)
-				return -EINVAL;
-			*ns += (uint32_t)(*text - '0') * unit;
-		}
-	}
-	*seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-	return take_char(&text, end, 'Z') || text != end ? -EINVAL : 0;
+	if (kmesp_scan_char(&s, end, '.') && !kmesp_scan_billionths(&s, end, ns))
+		return false;
+	*seconds = kmesp_date_days(&date) * 86400 + hour * 3600 + minute * 60 + second;
+	return kmesp_scan_char(&s, end, 'Z') && s == end;
 }
 
 /* A timestamp in the shortest of its three forms. */
@@ -307,7 +243,7 @@ static int resolve_time(struct kmes_pack *out, uint32_t start, const char *text,
 	int64_t seconds;
 	uint32_t ns;
 
-	if (parse_time(text, end, &seconds, &ns) < 0)
+	if (!parse_time(text, end, &seconds, &ns))
 		return -EINVAL;
 	rewind_to(out, start);
 	if (seconds >= 0 && seconds <= UINT32_MAX && !ns) {
@@ -348,7 +284,7 @@ static int resolve_text(struct kmes_pack *out, uint32_t start, enum tag tag,
 }
 
 int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag tag,
-		struct reason *why)
+		struct kmes_error *why)
 {
 	static const char *const wanted[] = {
 		[TAG_BIN] = "base64",
@@ -364,11 +300,14 @@ int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag 
 	if (out->cut)
 		return 0; /* said later on */
 	if (tag == TAG_RAW)
-		return reason_set(why, "$raw is no MessagePack and cannot be emitted");
+		return kmes_error_set(why, -EINVAL,
+				      "$raw is no MessagePack and cannot be emitted");
 	if (tag == TAG_EXT)
 		r = resolve_ext(out, start, pos);
 	else if (!kmes_mp_next(&pos, out->buf + out->len, &text) &&
 		 text.type == KMES_MP_STR)
 		r = resolve_text(out, start, tag, &text);
-	return r < 0 ? reason_set(why, "%s is not %s", names[tag], wanted[tag]) : 0;
+	return r < 0 ? kmes_error_set(why, -EINVAL, "%s is not %s", names[tag],
+				      wanted[tag])
+		     : 0;
 }

@@ -10,8 +10,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/json_out.h"
 /* The clock is asked after this many items of a flood. */
 #define LOOK_EVERY 64u
 /* The last look goes on so long at most, in a flood that never leaves the rings empty. */
@@ -36,10 +37,7 @@ struct wait {
 
 static uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return kmesp_clock_ns(CLOCK_MONOTONIC);
 }
 
 static bool is_json(const struct wait *w)

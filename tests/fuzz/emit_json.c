@@ -328,7 +328,7 @@ static struct kmes_mp_scratch scratch;
 static uint64_t accepted, refused, beyond;
 
 /* Is a refusal about more than syntax? Such a text may be JSON or not. */
-static bool is_about_more(const struct reason *why)
+static bool is_about_more(const struct kmes_error *why)
 {
 	return strncmp(why->text, "not JSON", 8) != 0;
 }
@@ -336,7 +336,7 @@ static bool is_about_more(const struct reason *why)
 static bool agree(struct json *json, const struct sample_text *in)
 {
 	char *text = malloc(in->len + 1);
-	struct reason why = { "" };
+	struct kmes_error why = { "" };
 	bool expected, ok;
 	int r;
 

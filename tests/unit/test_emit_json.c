@@ -12,7 +12,7 @@
 
 static struct json *json;
 static struct kmes_pack out;
-static struct reason why;
+static struct kmes_error why;
 static struct place place;
 
 static void setup(void)
