@@ -4,8 +4,6 @@
  * sanitizer. What stands before the damage must come back, nothing may be made up behind
  * a clean end, and no size in the file may cost memory or time.
  */
-#include "capture/capture.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -17,6 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "capture/capture.h"
 #include "hostile.h"
 #include "tap.h"
 #include "testring.h"

@@ -6,14 +6,13 @@
  * Payloads and paths are made of so few keys that they meet often. The oracle follows the
  * path by recursion over the unpacked object.
  */
-#include "filter/match.h"
-
 #include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "filter/match.h"
 #include "tap.h"
 
 #define LEVELS_MAX 4

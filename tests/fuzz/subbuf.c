@@ -7,8 +7,6 @@
  * comes of it: a walk ends, goes forwards only, and hands out bytes of the page alone;
  * every event that a record is converted to can be taken apart.
  */
-#include "trace/subbuf.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 
 #include "kmes_msgpack.h"
 #include "tap.h"
+#include "trace/subbuf.h"
 #ifdef KMES_HAVE_TRACEEVENT
 #include "trace/trace_format.h"
 #endif

@@ -14,62 +14,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-/* What an address is called; `size` covers arrays. */
-struct order_name {
-	const char *name;
-	const void *at;
-	size_t size;
-};
-
-static struct order_name order_names[16];
-static char order_log[4096];
-static const char *order_last;
+/* The accesses so far, each as "what name; ". */
+extern char order_log[4096];
 
 /* Forgets names and log. */
-static inline void order_reset(void)
-{
-	memset(order_names, 0, sizeof(order_names));
-	order_log[0] = '\0';
-	order_last = "";
-}
+void order_reset(void);
 
-static inline void order_name(const char *name, const void *at, size_t size)
-{
-	struct order_name *n = order_names;
+/* What an address is called; `size` covers arrays. Accesses to other memory are not logged. */
+void order_name(const char *name, const void *at, size_t size);
 
-	while (n->name)
-		n++;
-	*n = (struct order_name){ name, at, size };
-}
-
-/* The name of shared memory, or NULL for anything private. */
-static inline const char *order_find(const volatile void *at)
-{
-	const struct order_name *n;
-
-	for (n = order_names; n->name; n++) {
-		uintptr_t distance = (uintptr_t)at - (uintptr_t)n->at;
-
-		if (distance < n->size)
-			return n->name;
-	}
-	return NULL;
-}
-
-/* Appends "what name; "; several accesses to data in a row are one. */
-static inline void order_note(const char *what, const char *name)
-{
-	size_t len = strlen(order_log);
-
-	if (!name || (strcmp(name, "data") == 0 && order_last == what))
-		return;
-	order_last = strcmp(name, "data") == 0 ? what : "";
-	snprintf(order_log + len, sizeof(order_log) - len, "%s%s%s; ", what,
-		 name[0] ? " " : "", name);
-}
+const char *order_find(const volatile void *at);
+void order_note(const char *what, const char *name);
+void kmes_copy_shared(void *dst, const void *src, size_t n);
 
 #define kmes_load_relaxed(p)                                                             \
 	(order_note("load", order_find(p)), __atomic_load_n((p), __ATOMIC_SEQ_CST))
@@ -87,12 +44,5 @@ static inline void order_note(const char *what, const char *name)
 #define kmes_fence_acquire() order_note("fence-acquire", "")
 #define kmes_fence_release() order_note("fence-release", "")
 #define kmes_fence_full() order_note("fence-full", "")
-
-static inline void kmes_copy_shared(void *dst, const void *src, size_t n)
-{
-	order_note("store", order_find(dst));
-	order_note("load", order_find(src));
-	memcpy(dst, src, n);
-}
 
 #endif

@@ -4,24 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kmes_order.h"
+#include "copied.h"
 
-/* What is done while the writer stands still: sizes looked at, bytes copied. */
-static struct {
-	uint64_t walked, copied;
-} work;
-
-static void counted_copy(void *dst, const void *src, size_t n)
-{
-	if (n == 4)
-		work.walked++;
-	else
-		work.copied += n;
-	memcpy(dst, src, n);
-}
-
-#define kmes_copy_shared counted_copy
-
+/* These copy by its counter. */
 #include "kmes_move.h"
 #include "testring.h"
 #include "unit.h"
@@ -105,10 +90,10 @@ static bool finish(struct kmes_move *m, struct testring *old, struct testring *n
 {
 	bool done;
 
-	work.walked = work.copied = 0;
+	copied_reset();
 	done = kmes_move_finish(m, &next->w, &old->w, next->w.capacity);
-	assert_between(work.walked, 0, 211);
-	assert_between(work.copied, 0, 262144);
+	assert_between(copied.sizes, 0, 211);
+	assert_between(copied.bytes, 0, 262144);
 	if (!done)
 		return false;
 	assert_moved(old, next);
@@ -118,10 +103,10 @@ static bool finish(struct kmes_move *m, struct testring *old, struct testring *n
 
 static void begin(struct kmes_move *m, struct testring *old, struct testring *next)
 {
-	work.walked = work.copied = 0;
+	copied_reset();
 	kmes_move_begin(m, &old->w, next->w.capacity);
-	assert_between(work.walked, 0, 211);
-	assert_int_equal(work.copied, 0);
+	assert_between(copied.sizes, 0, 211);
+	assert_int_equal(copied.bytes, 0);
 }
 
 static void step_to_the_end(struct kmes_move *m, struct testring *old,
@@ -150,9 +135,9 @@ TEST(move_of_a_quiet_ring_starts_at_0)
 		begin(&m, old, next);
 		step_to_the_end(&m, old, next);
 		assert_int_equal(m.copied, old->w.write_pos);
-		work.copied = 0;
+		copied.bytes = 0;
 		assert_true(kmes_move_finish(&m, &next->w, &old->w, to[i]));
-		assert_int_equal(work.copied, 0);
+		assert_int_equal(copied.bytes, 0);
 		assert_int_equal(next->w.tail_pos, 0);
 		assert_moved(old, next);
 		assert_goes_on(next);
@@ -195,11 +180,11 @@ TEST(move_that_is_left_behind_asks_for_more_steps)
 	begin(&m, old, next);
 	fill(old, 5000);
 	assert_false(finish(&m, old, next));
-	work.walked = work.copied = 0;
+	copied_reset();
 	start = suffix_start(old, KMES_MOVE_REST, &events);
 	assert_true(kmes_move_finish(&m, &next->w, &old->w, KMES_MOVE_REST));
-	assert_between(work.walked, 0, 211);
-	assert_between(work.copied, 0, 262144);
+	assert_between(copied.sizes, 0, 211);
+	assert_between(copied.bytes, 0, 262144);
 	assert_int_equal(next->w.tail_pos, 0);
 	assert_int_equal(next->w.write_pos, old->w.write_pos - start);
 	assert_int_equal(next->w.sequence, old->w.sequence);
@@ -314,10 +299,10 @@ TEST(move_after_move_looks_at_few_events)
 		next = fresh(sizes[i]);
 		begin(&m, old, next);
 		step_to_the_end(&m, old, next);
-		work.walked = work.copied = 0;
+		copied_reset();
 		assert_true(kmes_move_finish(&m, &next->w, &old->w, sizes[i]));
-		assert_between(work.walked, 0, 211);
-		assert_int_equal(work.copied, 0);
+		assert_between(copied.sizes, 0, 211);
+		assert_int_equal(copied.bytes, 0);
 		assert_moved(old, next);
 		testring_free(old);
 		old = next;

@@ -7,16 +7,16 @@
 #include "reader_fixture.h"
 #include "unit.h"
 
-EACH_TEST(NULL, end);
+EACH_TEST(NULL, fixture_end);
 
 /* [D0] [D7] [A8] [A3] */
 TEST(reader_hands_out_every_event_once_from_the_oldest)
 {
-	begin(3, K64);
+	fixture_begin(3, K64);
 	for (int i = 1; i <= 3; i++)
 		emit(1, i);
 	emit(2, 9);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	assert_read("1.1 1.2 1.3 2.1 ");
 	assert_read("");
 	emit(0, 10);
@@ -30,27 +30,27 @@ TEST(reader_goes_on_past_holes_and_wants_at_least_one_ring)
 {
 	struct kmes_error err;
 
-	begin(6, K64);
+	fixture_begin(6, K64);
 	testring_free(ts->rings[2]);
 	testring_free(ts->rings[4]);
 	ts->rings[2] = NULL;
 	ts->rings[4] = NULL;
 	emit(5, 1);
 	emit(3, 2);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("5.1 3.1 ");
 	assert_int_equal(kmes_reader_rings(rd), 4);
 	assert_true(kmes_reader_has_cpu(rd, 3));
 	assert_false(kmes_reader_has_cpu(rd, 2));
 	assert_false(kmes_reader_has_cpu(rd, 6));
-	end();
+	fixture_end();
 
-	begin(4, 0);
+	fixture_begin(4, 0);
 	assert_null(testsource_read(ts, KMES_ORDER_TIME, false, false, &err));
 	assert_non_null(strstr(err.text, "no ring"));
-	end();
+	fixture_end();
 
-	begin(0, 0);
+	fixture_begin(0, 0);
 	assert_null(testsource_read(ts, KMES_ORDER_TIME, false, false, &err));
 	assert_string_not_equal(err.text, "");
 }
@@ -62,7 +62,7 @@ TEST(reader_attaches_to_the_wanted_cpus_only)
 	struct kmes_reader_options options = { .cpus = cpus };
 	struct kmes_error err;
 
-	begin(4, K64);
+	fixture_begin(4, K64);
 	for (int cpu = 0; cpu < 4; cpu++)
 		emit(cpu, 1 + cpu);
 	kmes_cpus_add(cpus, 1);
@@ -76,13 +76,13 @@ TEST(reader_attaches_to_the_wanted_cpus_only)
 /* [L1] [L2] [L3] */
 TEST(reader_loss_is_the_gap_and_told_once_before_the_event)
 {
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 1);
 	emit(0, 2);
 	emit_seq(0, 6, 3);
 	emit_seq(1, 10, 4);
 	emit(1, 5);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	/* A first sequence of 10 is where we came in, not a loss. */
 	assert_read("0.1 0.2 0.3-5 0.6 1.10 1.11 ");
 	emit(0, 6);
@@ -94,11 +94,11 @@ TEST(reader_loss_is_the_gap_and_told_once_before_the_event)
 /* [L2] */
 TEST(reader_loss_counts_past_2_to_the_32)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit(0, 1);
 	emit_seq(0, 5000000001, 2);
 	emit_seq(0, 0xffffffffffffffff, 3);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 0.2-5000000000 0.5000000001 "
 		    "0.5000000002-18446744073709551614 0.18446744073709551615 ");
 }
@@ -108,10 +108,10 @@ TEST(reader_loss_carries_cpu_and_the_time_of_its_event)
 {
 	struct kmes_item item;
 
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(1, 100);
 	emit_seq(1, 4, 200);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_int_equal(kmes_reader_next(rd, &item), 1);
 	assert_int_equal(item.kind, KMES_ITEM_EVENT);
 	assert_int_equal(kmes_reader_next(rd, &item), 1);
@@ -129,9 +129,9 @@ TEST(reader_loss_carries_cpu_and_the_time_of_its_event)
 /* [L2] [D2] */
 TEST(reader_lapped_goes_on_at_the_oldest_survivor)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	testring_emit_size(ts->rings[0], 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 ");
 	for (int i = 0; i < 1000; i++)
 		testring_emit_size(ts->rings[0], 1000);
@@ -148,8 +148,8 @@ TEST(reader_takes_events_up_to_half_of_the_ring)
 	static const uint32_t sizes[] = { 524288, 78, 524288, 300000, 262144, 262145 };
 	struct kmes_item item;
 
-	begin(1, 1048576);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_begin(1, 1048576);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	for (int round = 0; round < 50; round++) {
 		uint32_t size = sizes[round % 6];
 		uint64_t seq = testring_emit_size(ts->rings[0], size);
@@ -172,9 +172,9 @@ TEST(reader_event_stays_while_the_ring_is_overwritten)
 {
 	struct kmes_item item;
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	testring_emit(ts->rings[0], 5, "type", "\xa3xyz", 4);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_int_equal(kmes_reader_next(rd, &item), 1);
 	for (int i = 0; i < 300; i++)
 		testring_emit_size(ts->rings[0], 1000);
@@ -188,10 +188,10 @@ TEST(reader_event_stays_while_the_ring_is_overwritten)
 /* [D0] */
 TEST(reader_of_new_events_passes_what_was_there)
 {
-	begin(2, K64);
+	fixture_begin(2, K64);
 	for (int i = 0; i < 100; i++)
 		testring_emit_size(ts->rings[0], 1000);
-	start(KMES_ORDER_TIME, true, false);
+	fixture_start(KMES_ORDER_TIME, true, false);
 	assert_read("");
 	emit(1, 1);
 	emit(0, 2);
@@ -226,7 +226,7 @@ TEST(reader_of_new_events_does_not_count_what_was_before_them)
 	uint64_t until = test_now_ns() + 1000000000;
 	uint32_t events = 0;
 
-	begin(1, 8 * K64);
+	fixture_begin(1, 8 * K64);
 	page = ts->rings[0]->producer;
 	kmes_store_relaxed(&stop_flood, 0);
 	pthread_create(&thread, NULL, flood, ts->rings[0]);
@@ -256,10 +256,10 @@ TEST(reader_of_new_events_does_not_count_what_was_before_them)
 /* Lapped before the first look: what came since the start is a loss. [L2] */
 TEST(reader_of_new_events_knows_its_start_from_the_beginning)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	for (int i = 0; i < 30; i++)
 		testring_emit_size(ts->rings[0], 1000);
-	start(KMES_ORDER_TIME, true, false);
+	fixture_start(KMES_ORDER_TIME, true, false);
 	for (int i = 0; i < 200; i++)
 		testring_emit_size(ts->rings[0], 1000);
 	testlog_drain(got, rd);
@@ -270,10 +270,10 @@ TEST(reader_of_new_events_knows_its_start_from_the_beginning)
 /* A drop after the start shows, also before the first event. [L2] */
 TEST(reader_of_new_events_tells_a_loss_right_at_its_start)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit(0, 1);
 	emit(0, 2);
-	start(KMES_ORDER_TIME, true, false);
+	fixture_start(KMES_ORDER_TIME, true, false);
 	emit_seq(0, 5, 3);
 	assert_read("0.3-4 0.5 ");
 }
@@ -281,8 +281,8 @@ TEST(reader_of_new_events_tells_a_loss_right_at_its_start)
 /* [L2] */
 TEST(reader_of_an_empty_first_ring_expects_sequence_1)
 {
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit_seq(0, 3, 1);
 	assert_read("0.1-2 0.3 ");
 }
@@ -291,18 +291,18 @@ TEST(reader_snapshot_ends_with_what_was_there)
 {
 	struct kmes_item item;
 
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 1);
 	emit(1, 2);
-	start(KMES_ORDER_TIME, false, true);
+	fixture_start(KMES_ORDER_TIME, false, true);
 	emit(0, 3);
 	emit(1, 4);
 	assert_read("0.1 1.1 ");
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
-	end();
+	fixture_end();
 
-	begin(2, K64);
-	start(KMES_ORDER_CPU, false, true);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_CPU, false, true);
 	emit(0, 3);
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
@@ -313,21 +313,21 @@ TEST(reader_snapshot_lapped_takes_nothing_newer)
 {
 	struct kmes_item item;
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	for (int i = 0; i < 60; i++)
 		testring_emit_size(ts->rings[0], 1000);
-	start(KMES_ORDER_CPU, false, true);
+	fixture_start(KMES_ORDER_CPU, false, true);
 	for (int i = 0; i < 30; i++)
 		testring_emit_size(ts->rings[0], 1000);
 	/* 90 written, 65 fit: 26 to 90 live; wanted were 1 to 60. */
 	testlog_drain(got, rd);
 	assert_memory_equal(got->text, "0.26 0.27 ", 10);
 	assert_int_equal(got->events, 35);
-	end();
+	fixture_end();
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	testring_emit_size(ts->rings[0], 1000);
-	start(KMES_ORDER_CPU, false, true);
+	fixture_start(KMES_ORDER_CPU, false, true);
 	for (int i = 0; i < 300; i++)
 		testring_emit_size(ts->rings[0], 1000);
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
@@ -339,8 +339,8 @@ TEST(reader_of_an_ended_source_reads_all_and_ends)
 	struct kmes_item item;
 	int r = 0;
 
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
 	emit(1, 2);
 	ts->ended = true;
@@ -364,8 +364,8 @@ TEST(reader_two_on_the_same_rings_do_not_know_of_each_other)
 	struct kmes_error err;
 	static const uint8_t zeros[4095];
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	other = testsource_read(ts, KMES_ORDER_TIME, false, false, &err);
 	emit(0, 1);
 	emit(0, 2);

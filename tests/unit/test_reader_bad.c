@@ -15,7 +15,7 @@ static void setup(void)
 {
 	alarm(30);
 }
-EACH_TEST(setup, end);
+EACH_TEST(setup, fixture_end);
 
 static const char *open_error(enum kmes_reader_order order)
 {
@@ -30,11 +30,11 @@ static const char *open_error(enum kmes_reader_order order)
 TEST(bad_ring_of_another_magic_is_refused)
 {
 	for (int i = 0; i < 8; i++) {
-		begin(2, K64);
+		fixture_begin(2, K64);
 		ts->rings[1]->producer->magic[i] ^= 0x20;
 		assert_string_equal(open_error(KMES_ORDER_TIME),
 				    "cpu1: not a KMES ring (wrong magic)");
-		end();
+		fixture_end();
 	}
 }
 
@@ -42,7 +42,7 @@ TEST(bad_ring_of_another_magic_is_refused)
 TEST(bad_ring_of_another_version_is_refused)
 {
 	for (uint32_t version = 0; version < 4; version++) {
-		begin(1, K64);
+		fixture_begin(1, K64);
 		ts->rings[0]->producer->version = version;
 		/* Nothing else is believed before it. */
 		if (version != 1) {
@@ -52,9 +52,9 @@ TEST(bad_ring_of_another_version_is_refused)
 		} else {
 			assert_string_equal(open_error(KMES_ORDER_TIME), "opened");
 		}
-		end();
+		fixture_end();
 	}
-	begin(1, K64);
+	fixture_begin(1, K64);
 	ts->rings[0]->producer->version = 0x10000001;
 	assert_non_null(strstr(open_error(KMES_ORDER_TIME), "version"));
 }
@@ -64,7 +64,7 @@ TEST(bad_ring_page_that_contradicts_the_attach_is_refused)
 {
 	struct kmes_producer_page *page;
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	page = ts->rings[0]->producer;
 	page->capacity = 2 * K64;
 	assert_non_null(strstr(open_error(KMES_ORDER_TIME), "cpu0"));
@@ -84,7 +84,7 @@ TEST(bad_ring_capacity_that_is_no_power_of_two_is_refused)
 	static const uint64_t capacities[] = { 0, 98304, 65537, 4097, 1 };
 
 	for (size_t i = 0; i < COUNT(capacities); i++) {
-		begin(1, K64);
+		fixture_begin(1, K64);
 		ts->rings[0]->w.capacity = capacities[i];
 		ts->rings[0]->producer->capacity = capacities[i];
 		ts->fixed_capacity = K64;
@@ -93,14 +93,14 @@ TEST(bad_ring_capacity_that_is_no_power_of_two_is_refused)
 				 open_error(KMES_ORDER_TIME));
 		assert_non_null(strstr(open_error(KMES_ORDER_TIME), "cpu0"));
 		ts->rings[0]->w.capacity = K64;
-		end();
+		fixture_end();
 	}
 }
 
 /* Generations start at 1; a page with 0 never becomes current. [A13] */
 TEST(bad_ring_of_generation_0_is_refused)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	ts->rings[0]->producer->generation = 0;
 	assert_non_null(strstr(open_error(KMES_ORDER_TIME), "cpu0"));
 }
@@ -152,12 +152,12 @@ static void check_bad(const struct bad_event *bad, enum kmes_reader_order order)
 {
 	char expected[64];
 
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 1);
 	emit(1, 2);
 	emit(0, 3);
 	put_bad(0, bad);
-	start(order, false, false);
+	fixture_start(order, false, false);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(testlog_drain(got, rd), 0);
 	if (got->notes != 1)
@@ -173,7 +173,7 @@ static void check_bad(const struct bad_event *bad, enum kmes_reader_order order)
 	testlog_drain(got, rd);
 	assert_string_equal(got->text, "0.3-3 0.4 1.2 ");
 	assert_int_equal(got->notes, 1);
-	end();
+	fixture_end();
 }
 
 /* [D6] */
@@ -190,11 +190,11 @@ TEST(bad_event_that_was_overtaken_is_no_corruption)
 {
 	struct kmes_item item;
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit(0, 1);
 	put_bad(0, &bad_events[0]);
 	emit(0, 3);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	/* All three are copied with the first. */
 	assert_int_equal(kmes_reader_next(rd, &item), 1);
 	testlog_add(got, &item);
@@ -213,19 +213,19 @@ TEST(bad_remainder_shorter_than_a_header_is_told_once)
 		for (size_t i = 0; i < COUNT(sizes); i++) {
 			uint8_t bytes[78] = { 0 };
 
-			begin(1, K64);
+			fixture_begin(1, K64);
 			emit(0, 1);
 			memcpy(bytes, &sizes[i], 4);
 			memcpy(bytes + 4, "\x4e", 1);
 			testring_put(ts->rings[0], bytes, len);
-			start(KMES_ORDER_TIME, false, false);
+			fixture_start(KMES_ORDER_TIME, false, false);
 			testlog_drain(got, rd);
 			assert_string_equal(got->text, "0.1 ! ");
 			emit(0, 2);
 			testlog_drain(got, rd);
 			assert_int_equal(got->events, 2);
 			assert_int_equal(got->notes, 1);
-			end();
+			fixture_end();
 		}
 	}
 }
@@ -235,10 +235,10 @@ TEST(bad_event_and_write_pos_going_back_is_told_once)
 {
 	struct kmes_item item;
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit(0, 1);
 	put_bad(0, &bad_events[0]);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	assert_int_equal(kmes_reader_next(rd, &item), 1);
 	testlog_add(got, &item);
 	testring_set_positions(ts->rings[0], 0, 0);
@@ -256,8 +256,8 @@ TEST(bad_event_and_write_pos_going_back_is_told_once)
 /* Bad events in many places of one ring: each told, never a step back. [D6] */
 TEST(bad_events_again_and_again_are_passed)
 {
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	for (int i = 0; i < 50; i++) {
 		emit(0, 1);
 		assert_int_equal(testlog_drain(got, rd), 0);
@@ -279,16 +279,16 @@ TEST(bad_event_over_the_end_of_a_snapshot_ends_it)
 	struct kmes_item item;
 
 	for (int order = 0; order < 2; order++) {
-		begin(1, K64);
+		fixture_begin(1, K64);
 		emit(0, 1);
 		put_bad(0, &past);
-		start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, false, true);
+		fixture_start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, false, true);
 		for (int i = 0; i < 20; i++)
 			emit(0, 2);
 		testlog_drain(got, rd);
 		assert_string_equal(got->text, "0.1 ! ");
 		assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
-		end();
+		fixture_end();
 	}
 }
 
@@ -303,8 +303,8 @@ TEST(bad_positions_are_told_once)
 	};
 
 	for (size_t i = 0; i < 4; i++) {
-		begin(2, K64);
-		start(KMES_ORDER_TIME, false, false);
+		fixture_begin(2, K64);
+		fixture_start(KMES_ORDER_TIME, false, false);
 		testring_set_positions(ts->rings[0], positions[i][0], positions[i][1]);
 		emit(1, 1);
 		for (int n = 0; n < 3; n++) {
@@ -315,17 +315,17 @@ TEST(bad_positions_are_told_once)
 		assert_non_null(strstr(got->note, "cpu0"));
 		assert_non_null(strstr(got->note, "position"));
 		assert_int_equal(got->events, 1);
-		end();
+		fixture_end();
 	}
 }
 
 /* A write_pos that goes back hands out nothing again. [D1] [P4] */
 TEST(bad_write_pos_going_back_hands_out_nothing_twice)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit(0, 1);
 	emit(0, 2);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 0.2 ");
 	testring_set_positions(ts->rings[0], 79, 0);
 	assert_read("");
@@ -342,12 +342,12 @@ TEST(bad_sequences_are_never_handed_out)
 {
 	static const uint64_t seqs[] = { 0, 5, 5, 4, 1, 0, 6, 6, 0xffffffffffffffff, 7 };
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	ts->rings[0]->w.generation = 1;
 	testring_start_at(ts->rings[0], 4096, 0);
 	for (size_t i = 0; i < COUNT(seqs); i++)
 		emit_seq(0, seqs[i], 1);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.5 0.6 0.7-18446744073709551614 0.18446744073709551615 ");
 }
 
@@ -356,11 +356,11 @@ TEST(bad_event_without_a_type_is_not_handed_out)
 {
 	static const struct bad_event untyped = { "no type", 79, 78, 0, 0 };
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit(0, 1);
 	put_bad(0, &untyped);
 	emit(0, 3);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	assert_int_equal(got->events, 2);
 	assert_int_equal(got->lost, 1);
@@ -376,11 +376,11 @@ TEST(bad_looking_longer_header_is_read)
 	uint8_t bytes[200];
 
 	for (uint32_t grown = 0; grown <= 64; grown += 8) {
-		begin(1, K64);
+		fixture_begin(1, K64);
 		event.grown = grown;
 		testring_put(ts->rings[0], bytes,
 			     testring_build(&event, bytes, sizeof(bytes)));
-		start(KMES_ORDER_TIME, false, false);
+		fixture_start(KMES_ORDER_TIME, false, false);
 		assert_int_equal(kmes_reader_next(rd, &item), 1);
 		assert_int_equal(item.kind, KMES_ITEM_EVENT);
 		assert_int_equal(item.event->type_len, 4);
@@ -388,7 +388,7 @@ TEST(bad_looking_longer_header_is_read)
 		assert_int_equal(item.event->payload_len, 2);
 		assert_memory_equal(item.event->payload, "\xa1z", 2);
 		assert_int_equal(kmes_reader_next(rd, &item), 0);
-		end();
+		fixture_end();
 	}
 }
 
@@ -408,9 +408,9 @@ static void follow_for_ms(uint32_t ms)
 /* [D1] */
 TEST(bad_tail_ahead_for_good_is_told_once_after_a_second)
 {
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 1);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 ");
 	testring_set_positions(ts->rings[0], 79, 10000);
 	follow_for_ms(500);
@@ -432,10 +432,10 @@ TEST(bad_looking_batch_in_the_middle_is_waited_for)
 	struct testring *ring;
 	uint64_t write_pos;
 
-	begin(1, K64);
+	fixture_begin(1, K64);
 	ring = ts->rings[0];
 	emit(0, 1);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
 	/* Five events behind a gap of 200000 bytes, whose sequences are spent. */
 	write_pos = ring->w.write_pos;
@@ -458,9 +458,9 @@ TEST(bad_looking_batch_in_the_middle_is_waited_for)
 TEST(bad_generation_without_a_new_ring_does_not_hang)
 {
 	for (int tells = 0; tells < 2; tells++) {
-		begin(2, K64);
+		fixture_begin(2, K64);
 		ts->tells_birth = tells;
-		start(KMES_ORDER_TIME, false, false);
+		fixture_start(KMES_ORDER_TIME, false, false);
 		emit(0, 1);
 		ts->rings[0]->producer->generation = 7;
 		follow_for_ms(100);
@@ -472,6 +472,6 @@ TEST(bad_generation_without_a_new_ring_does_not_hang)
 		/* Who tells the birth generation is contradicted by its page. */
 		assert_int_equal(got->notes, tells);
 		assert_true(ts->attaches < 100);
-		end();
+		fixture_end();
 	}
 }

@@ -34,7 +34,7 @@ static void copy_in_pieces(void *dst, const void *src, size_t n)
 #include "reader_fixture.h"
 #include "unit.h"
 
-EACH_TEST(NULL, end);
+EACH_TEST(NULL, fixture_end);
 
 #define SMALL 4096u
 #define LARGE 16384u
@@ -191,12 +191,12 @@ static void drain(const char *where)
 static bool run_one(const struct action *action, uint32_t at, int order, bool tells,
 		    bool replaced)
 {
-	begin(1, LARGE);
+	fixture_begin(1, LARGE);
 	ts->tells_birth = tells;
 	memset(&seen, 0, sizeof(seen));
 	seen.old_generation = 1;
 	write_sized(60, 150);
-	start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, false, false);
+	fixture_start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, false, false);
 	if (replaced) {
 		testsource_resize(ts, 0, 2 * LARGE);
 		write_sized(5, 150);
@@ -207,7 +207,7 @@ static bool run_one(const struct action *action, uint32_t at, int order, bool te
 	drain(action->name);
 	if (act) {
 		act = NULL;
-		end();
+		fixture_end();
 		return false; /* not so many accesses */
 	}
 	/* Whatever was missed shows at the next event. */
@@ -221,7 +221,7 @@ static bool run_one(const struct action *action, uint32_t at, int order, bool te
 	if (!action->may_lose)
 		assert_int_equal(seen.lost, 0);
 	assert_int_equal(seen.notes, 0);
-	end();
+	fixture_end();
 	return true;
 }
 
@@ -246,7 +246,7 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 {
 	uint64_t first;
 
-	begin(1, LARGE);
+	fixture_begin(1, LARGE);
 	ts->tells_birth = tells;
 	memset(&seen, 0, sizeof(seen));
 	seen.old_generation = 1;
@@ -254,10 +254,10 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 	accesses = 0;
 	act_at = at;
 	act = action->act;
-	start(KMES_ORDER_CPU, only_new, false);
+	fixture_start(KMES_ORDER_CPU, only_new, false);
 	if (act) {
 		act = NULL;
-		end();
+		fixture_end();
 		return false;
 	}
 	seen.old_generation = rd->rings[0].mapped.map.generation;
@@ -272,7 +272,7 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 	if (!action->may_lose)
 		assert_int_equal(seen.lost, 0);
 	assert_int_equal(seen.notes, 0);
-	end();
+	fixture_end();
 	return true;
 }
 
@@ -296,10 +296,10 @@ TEST(race_at_each_access_of_the_sleep_nothing_is_slept_over)
 {
 	for (size_t i = 0; i < COUNT(actions); i++) {
 		for (uint32_t at = 0;; at++) {
-			begin(1, LARGE);
+			fixture_begin(1, LARGE);
 			memset(&seen, 0, sizeof(seen));
 			seen.old_generation = 1;
-			start(KMES_ORDER_CPU, false, false);
+			fixture_start(KMES_ORDER_CPU, false, false);
 			drain("sleep");
 			accesses = 0;
 			act_at = at;
@@ -307,7 +307,7 @@ TEST(race_at_each_access_of_the_sleep_nothing_is_slept_over)
 			kmes_reader_wait(rd, 100, -1);
 			if (act) {
 				act = NULL;
-				end();
+				fixture_end();
 				assert_between(at, 3, 20);
 				break;
 			}
@@ -317,7 +317,7 @@ TEST(race_at_each_access_of_the_sleep_nothing_is_slept_over)
 					 at);
 			drain("sleep");
 			assert_int_equal(seen.last, ts->rings[0]->w.sequence);
-			end();
+			fixture_end();
 		}
 	}
 }

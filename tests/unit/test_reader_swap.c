@@ -14,7 +14,7 @@ static void setup(void)
 {
 	alarm(30);
 }
-EACH_TEST(setup, end);
+EACH_TEST(setup, fixture_end);
 
 static void emit_sized(int cpu, int count, uint32_t size)
 {
@@ -25,8 +25,8 @@ static void emit_sized(int cpu, int count, uint32_t size)
 /* [R0] [R1] [R2] [R3] [R5] [R7] [R9] */
 TEST(swap_up_between_two_reads_loses_and_doubles_nothing)
 {
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
 	emit(0, 2);
 	assert_read("0.1 0.2 ");
@@ -41,9 +41,9 @@ TEST(swap_up_between_two_reads_loses_and_doubles_nothing)
 /* What was read is in the new ring too; nothing of it comes again. [R5] */
 TEST(swap_of_a_drained_ring_repeats_nothing)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit_sized(0, 60, 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	assert_int_equal(got->events, 60);
 	got->len = 0;
@@ -59,9 +59,9 @@ TEST(swap_of_a_drained_ring_repeats_nothing)
  */
 TEST(swap_up_reads_by_the_new_capacity)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit_sized(0, 60, 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	testsource_resize(ts, 0, K128);
 	emit_sized(0, 60, 1000);
@@ -73,9 +73,9 @@ TEST(swap_up_reads_by_the_new_capacity)
 /* [R10] [L2] */
 TEST(swap_down_reports_exactly_the_oldest_prefix)
 {
-	begin(1, K128);
+	fixture_begin(1, K128);
 	emit_sized(0, 1, 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	emit_sized(0, 10, 1000);
 	testlog_drain(got, rd);
@@ -88,12 +88,12 @@ TEST(swap_down_reports_exactly_the_oldest_prefix)
 	testlog_drain(got, rd);
 	assert_int_equal(got->events, 112);
 	assert_int_equal(got->lost, 0);
-	end();
+	fixture_end();
 
 	/* Two swaps at once: of the ring in the middle nobody reads a byte. */
-	begin(1, K128);
+	fixture_begin(1, K128);
 	emit_sized(0, 1, 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 ");
 	testsource_resize(ts, 0, 2 * K128);
 	emit_sized(0, 99, 1000);
@@ -111,20 +111,20 @@ TEST(swap_down_reports_exactly_the_oldest_prefix)
  */
 TEST(swap_before_anything_was_read_goes_on_behind_the_start)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit_sized(0, 30, 1000);
-	start(KMES_ORDER_TIME, true, false);
+	fixture_start(KMES_ORDER_TIME, true, false);
 	assert_read("");
 	testsource_resize(ts, 0, K128);
 	assert_read("0:1>2 ");
 	emit(0, 1);
 	assert_read("0.31 ");
-	end();
+	fixture_end();
 
 	/* The same with an event in between, and all of it before the first look. */
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit_sized(0, 200, 1000);
-	start(KMES_ORDER_CPU, true, false);
+	fixture_start(KMES_ORDER_CPU, true, false);
 	emit(0, 1);
 	testsource_resize(ts, 0, K128);
 	emit(0, 2);
@@ -134,8 +134,8 @@ TEST(swap_before_anything_was_read_goes_on_behind_the_start)
 /* [R10] [R5] */
 TEST(swap_to_a_ring_that_kept_nothing_tells_the_loss_later)
 {
-	begin(1, 4 * K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, 4 * K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit_sized(0, 3, 1000);
 	testlog_drain(got, rd);
 	testsource_resize(ts, 0, 8 * K64);
@@ -166,12 +166,12 @@ TEST(swap_between_attach_and_first_look_is_noticed)
 {
 	for (int tells = 0; tells < 2; tells++) {
 		for (int swaps = 1; swaps < 6; swaps++) {
-			begin(1, K64);
+			fixture_begin(1, K64);
 			ts->tells_birth = tells;
 			emit(0, 1);
 			ts->on_attach = swap_on_attach;
 			swaps_left = swaps;
-			start(KMES_ORDER_TIME, false, false);
+			fixture_start(KMES_ORDER_TIME, false, false);
 			ts->on_attach = NULL;
 			emit(0, 2);
 			testlog_drain(got, rd);
@@ -179,7 +179,7 @@ TEST(swap_between_attach_and_first_look_is_noticed)
 			testlog_drain(got, rd);
 			assert_int_equal(got->events, 3);
 			assert_int_equal(got->lost, 0);
-			end();
+			fixture_end();
 		}
 	}
 }
@@ -196,15 +196,15 @@ static void swap_and_emit_on_attach(struct testsource *source, uint16_t cpu)
 TEST(swap_between_attach_and_first_look_of_a_snapshot)
 {
 	for (int tells = 0; tells < 2; tells++) {
-		begin(1, K64);
+		fixture_begin(1, K64);
 		ts->tells_birth = tells;
 		emit(0, 1);
 		ts->on_attach = swap_and_emit_on_attach;
 		swaps_left = 2;
-		start(KMES_ORDER_TIME, false, true);
+		fixture_start(KMES_ORDER_TIME, false, true);
 		ts->on_attach = NULL;
 		assert_read("0.1 0.2 0.3 ");
-		end();
+		fixture_end();
 	}
 }
 
@@ -213,9 +213,9 @@ TEST(swap_while_following_a_swap_is_noticed)
 {
 	for (int tells = 0; tells < 2; tells++) {
 		for (int swaps = 1; swaps < 6; swaps++) {
-			begin(1, K64);
+			fixture_begin(1, K64);
 			ts->tells_birth = tells;
-			start(KMES_ORDER_TIME, false, false);
+			fixture_start(KMES_ORDER_TIME, false, false);
 			emit(0, 1);
 			testlog_drain(got, rd);
 			testsource_resize(ts, 0, K128);
@@ -228,7 +228,7 @@ TEST(swap_while_following_a_swap_is_noticed)
 			testlog_drain(got, rd);
 			assert_int_equal(got->events, 3);
 			assert_int_equal(got->lost, 0);
-			end();
+			fixture_end();
 		}
 	}
 }
@@ -236,8 +236,8 @@ TEST(swap_while_following_a_swap_is_noticed)
 /* [R11] [N3] */
 TEST(swap_wakes_a_sleeper_that_then_sees_the_new_ring)
 {
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
 	assert_read("0.1 ");
 	kmes_reader_wait(rd, 1, -1); /* leaves need_wake set */
@@ -253,8 +253,8 @@ TEST(swap_before_the_sleep_is_not_slept_over)
 {
 	uint64_t before;
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("");
 	testsource_resize(ts, 0, K128);
 	before = test_now_ns();
@@ -286,9 +286,9 @@ TEST(swap_a_hundred_times_leaves_nothing_behind)
 {
 	int fds, maps, fds_after, maps_after;
 
-	begin(2, K64);
+	fixture_begin(2, K64);
 	ts->shares_mapping = false;
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	count_resources(&fds, &maps);
 	for (int i = 0; i < 100; i++) {
 		emit(0, 1);
@@ -310,9 +310,9 @@ TEST(swap_forgets_which_events_were_late)
 	const uint64_t hour_ns = 3600000000000ull;
 	uint64_t before;
 
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit_sized(0, 200, 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	/* Held until late, at high positions. */
 	testlog_drain(got, rd);
 	emit(0, test_real_ns() + hour_ns);
@@ -334,9 +334,9 @@ TEST(swap_under_a_snapshot_leaves_it_the_old_ring)
 {
 	struct kmes_item item;
 
-	begin(2, K128);
+	fixture_begin(2, K128);
 	emit_sized(0, 100, 1000);
-	start(KMES_ORDER_CPU, false, true);
+	fixture_start(KMES_ORDER_CPU, false, true);
 	testsource_resize(ts, 0, K64);
 	emit(0, 1);
 	emit(1, 1);
@@ -349,9 +349,9 @@ TEST(swap_under_a_snapshot_leaves_it_the_old_ring)
 /* Loss before the swap and loss by it are one gap each, of the right size. [R10] [L2] */
 TEST(swap_after_being_lapped_counts_both_losses_once)
 {
-	begin(1, K64);
+	fixture_begin(1, K64);
 	emit_sized(0, 1, 1000);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 ");
 	emit_sized(0, 200, 1000);
 	testsource_resize(ts, 0, K128);

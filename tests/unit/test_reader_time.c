@@ -15,16 +15,16 @@ static void setup(void)
 {
 	alarm(60);
 }
-EACH_TEST(setup, end);
+EACH_TEST(setup, fixture_end);
 
 /* Case: 30 on CPU 0, 10 and 20 on CPU 1. */
 TEST(time_order_merges_by_stamp)
 {
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 30);
 	emit(1, 10);
 	emit(1, 20);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("1.1 1.2 0.1 ");
 }
 
@@ -34,7 +34,7 @@ TEST(time_order_merges_eight_cpus)
 	struct kmes_item item;
 	uint32_t events = 0, x = 12345;
 
-	begin(8, K64);
+	fixture_begin(8, K64);
 	for (int cpu = 0; cpu < 8; cpu++)
 		left[cpu] = 400;
 	for (int i = 0; i < 3200; i++) {
@@ -45,7 +45,7 @@ TEST(time_order_merges_eight_cpus)
 		left[cpu]--;
 		emit(cpu, stamps[cpu]);
 	}
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	while (kmes_reader_next(rd, &item) > 0) {
 		assert_int_equal(item.kind, KMES_ITEM_EVENT);
 		assert_true(item.event->ts_ns >= last);
@@ -57,36 +57,36 @@ TEST(time_order_merges_eight_cpus)
 
 TEST(time_order_ties_go_by_cpu_and_sequence)
 {
-	begin(3, K64);
+	fixture_begin(3, K64);
 	for (int cpu = 2; cpu >= 0; cpu--) {
 		emit(cpu, 5);
 		emit(cpu, 5);
 	}
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_read("0.1 0.2 1.1 1.2 2.1 2.2 ");
 }
 
 /* Within a CPU by sequence, though the stamps step back. */
 TEST(time_order_never_breaks_the_sequence_of_a_cpu)
 {
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 100);
 	emit(0, 50);
 	emit(0, 70);
 	emit(1, 60);
 	emit(1, 40);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	/* 60 and 40 are before 100, behind which 50 and 70 come. */
 	assert_read("1.1 1.2 0.1 0.2 0.3 ");
 }
 
 TEST(time_order_by_cpu_takes_each_run_as_it_comes)
 {
-	begin(2, K64);
+	fixture_begin(2, K64);
 	emit(0, 30);
 	emit(0, 40);
 	emit(1, 10);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	testlog_drain(got, rd);
 	assert_true(!strcmp(got->text, "0.1 0.2 1.1 ") ||
 		    !strcmp(got->text, "1.1 0.1 0.2 "));
@@ -117,8 +117,8 @@ static uint64_t best_delay_ms(int cpu, uint64_t offset_ns)
 
 TEST(time_order_silent_cpus_hold_nothing_back)
 {
-	begin(8, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(8, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_between(best_delay_ms(7, 0), 0, 15);
 	assert_int_equal(got->events, 6);
 }
@@ -126,8 +126,8 @@ TEST(time_order_silent_cpus_hold_nothing_back)
 /* The clock stepped back an hour: what was stamped before it is of the future now. */
 TEST(time_order_clock_step_holds_nothing_beyond_20_ms)
 {
-	begin(8, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(8, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_between(best_delay_ms(3, HOUR_NS), 0, 20 + 12);
 	assert_between(best_delay_ms(3, 0), 0, 15);
 	assert_between(best_delay_ms(3, -HOUR_NS), 0, 10);
@@ -143,8 +143,8 @@ TEST(time_order_future_stamps_are_each_held_20_ms_at_most)
 	struct kmes_item item;
 	uint32_t next = 0, seen = 0;
 
-	begin(4, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(4, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	while (seen < 300) {
 		int r;
 
@@ -172,8 +172,8 @@ TEST(time_order_waits_for_the_watermark)
 {
 	uint32_t held = 0;
 
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	for (uint32_t i = 0; i < 50; i++) {
 		uint64_t stamp = test_real_ns() + 2 * MS_NS;
 		uint32_t before = got->items;
@@ -201,10 +201,10 @@ TEST(time_order_looks_at_silent_cpus_during_a_backlog)
 	struct kmes_item item;
 	uint32_t events = 0;
 
-	begin(2, 1u << 20);
+	fixture_begin(2, 1u << 20);
 	for (int i = 0; i < 8000; i++)
 		emit(0, 1000 + i);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_int_equal(kmes_reader_next(rd, &item), 1);
 	emit(1, 5);
 	do {
@@ -219,8 +219,8 @@ TEST(time_order_future_on_one_cpu_does_not_delay_the_others)
 {
 	uint64_t best = UINT64_MAX;
 
-	begin(3, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(3, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	for (int i = 0; i < 6; i++) {
 		uint64_t before = test_now_ns(), after;
 
@@ -239,8 +239,8 @@ TEST(time_order_future_on_one_cpu_does_not_delay_the_others)
 /* A late event, stamped long ago, is handed out at once and out of order, never dropped. */
 TEST(time_order_late_event_comes_at_once)
 {
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	emit(0, 1000);
 	assert_read("0.1 ");
 	emit(1, 10);
@@ -257,8 +257,8 @@ TEST(time_order_holds_for_events_that_come_while_reading)
 	struct kmes_item item;
 	uint32_t seen = 0, sent = 0, out_of_order = 0;
 
-	begin(2, 1u << 20);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, 1u << 20);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	while (seen < 5000) {
 		if (sent < 5000) {
 			emit((int)(sent * 7 % 3 % 2), test_real_ns());
@@ -285,9 +285,9 @@ TEST(time_order_flood_on_one_cpu_does_not_starve_another)
 	struct kmes_item item;
 	uint32_t flood = 0, marker_after = 0;
 
-	begin(2, 1u << 20);
+	fixture_begin(2, 1u << 20);
 	for (int order = 0; order < 2; order++) {
-		start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, true, false);
+		fixture_start(order ? KMES_ORDER_TIME : KMES_ORDER_CPU, true, false);
 		flood = 0;
 		marker_after = 0;
 		for (int i = 0; i < 200000 && !marker_after; i++) {

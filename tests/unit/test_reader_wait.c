@@ -15,7 +15,7 @@ static void setup(void)
 {
 	alarm(60);
 }
-EACH_TEST(setup, end);
+EACH_TEST(setup, fixture_end);
 
 static uint64_t wait_ms(int timeout_ms)
 {
@@ -67,8 +67,8 @@ TEST(wait_on_silent_rings_is_bounded)
 {
 	uint64_t ms;
 
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	ms = wait_ms(100);
 	assert_between(ms, 90, 1000);
@@ -82,8 +82,8 @@ TEST(wait_on_silent_rings_is_bounded)
 /* [N5] [N7] [P5] */
 TEST(wait_ends_when_an_event_comes)
 {
-	begin(2, K64);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	/* Well below the bound at which it would look by itself. */
 	assert_between(wake_ms(0), 0, 40);
 	assert_between(wake_ms(1), 0, 40);
@@ -92,8 +92,8 @@ TEST(wait_ends_when_an_event_comes)
 /* [N2] [N3] [N8] */
 TEST(wait_does_not_sleep_while_an_event_is_there)
 {
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	emit(1, 1);
 	assert_between(wait_ms(100), 0, 80);
@@ -108,8 +108,8 @@ TEST(wait_sets_need_wake_and_clears_it_where_events_came)
 {
 	static const uint8_t zeros[4095];
 
-	begin(3, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(3, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	wait_ms(1);
 	for (int i = 0; i < 3; i++)
@@ -130,8 +130,8 @@ TEST(wait_sets_need_wake_and_clears_it_where_events_came)
  */
 TEST(wait_flag_does_not_stay_set_under_load)
 {
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	wait_ms(1); /* both rings are armed now */
 	for (int i = 0; i < 200; i++) {
@@ -164,8 +164,8 @@ TEST(wait_robbed_of_its_flag_sees_the_event_within_the_bound)
 {
 	uint64_t best = UINT64_MAX;
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	for (int i = 0; i < 3; i++) {
 		struct later later = { 0 };
 
@@ -186,8 +186,8 @@ TEST(wait_is_ended_by_another_process)
 {
 	uint64_t best = UINT64_MAX;
 
-	begin(1, K64);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	for (uint32_t i = 0; i < 5; i++) {
 		uint64_t sent_ns;
 		int pipes[2];
@@ -220,8 +220,8 @@ TEST(wait_on_256_rings_is_ended_by_any_of_them)
 {
 	static const int cpus[] = { 0, 126, 127, 128, 200, 253, 254, 255 };
 
-	begin(256, 4096);
-	start(KMES_ORDER_CPU, false, false);
+	fixture_begin(256, 4096);
+	fixture_start(KMES_ORDER_CPU, false, false);
 	for (size_t i = 0; i < COUNT(cpus); i++)
 		assert_between(wake_ms(cpus[i]), 0, 60);
 	assert_int_equal(got->events, 40);
@@ -235,12 +235,12 @@ TEST(wait_on_as_many_rings_as_one_call_takes_and_one_more)
 	static const int counts[] = { 127, 128, 129, 254, 255, 382 };
 
 	for (size_t i = 0; i < COUNT(counts); i++) {
-		begin(counts[i], 4096);
-		start(KMES_ORDER_CPU, false, false);
+		fixture_begin(counts[i], 4096);
+		fixture_start(KMES_ORDER_CPU, false, false);
 		assert_between(wake_ms(counts[i] - 1), 0, 60);
 		testlog_drain(got, rd);
 		assert_between(wait_ms(30), 25, 500);
-		end();
+		fixture_end();
 	}
 }
 
@@ -249,8 +249,8 @@ TEST(wait_tells_that_the_watched_descriptor_hung_up)
 {
 	int fds[2];
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(kmes_reader_wait(rd, 5, fds[1]), 0);
@@ -265,8 +265,8 @@ TEST(wait_tells_that_the_watched_descriptor_hung_up_under_load)
 	uint64_t begun = test_now_ns();
 	int fds[2], gone = 0;
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
 	while (!gone && test_now_ns() - begun < 20000 * MS_NS) {
@@ -284,8 +284,8 @@ TEST(wait_asks_for_no_wake_while_events_keep_coming)
 	struct testring *ring;
 	uint64_t begun;
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	ring = ts->rings[0];
 	testlog_drain(got, rd);
 	begun = test_now_ns();
@@ -326,8 +326,8 @@ TEST(wait_wakes_other_sleepers_while_it_naps)
 	pthread_t thread;
 	void *failed;
 
-	begin(1, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(1, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	pthread_create(&thread, NULL, sleep_on_the_ring, &sleeps);
 	while (!kmes_load_acquire(&sleeps))
 		test_nap_us(100);
@@ -378,8 +378,8 @@ TEST(wait_is_reached_under_a_flood_of_bad_events)
 	uint64_t begun, longest = 0;
 	uint32_t calls = 0;
 
-	begin(2, K64);
-	start(KMES_ORDER_TIME, false, false);
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
 	kmes_store_relaxed(&stop_flood, 0);
 	pthread_create(&thread, NULL, flood_with_bad_events, ts->rings[0]);
 	begun = test_now_ns();

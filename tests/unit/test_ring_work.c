@@ -4,24 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kmes_order.h"
+#include "copied.h"
 
-/* Sizes of old events that were looked at; bytes of types and payloads that were copied. */
-static struct {
-	uint64_t walked, copied;
-} work;
-
-static void counted_copy(void *dst, const void *src, size_t n)
-{
-	if (n == 4)
-		work.walked++;
-	else
-		work.copied += n;
-	memcpy(dst, src, n);
-}
-
-#define kmes_copy_shared counted_copy
-
+/* These copy by its counter. */
 #include "kmes_ring.h"
 #include "testring.h"
 #include "unit.h"
@@ -46,9 +31,9 @@ static struct testring *ring_of_small_events(uint64_t capacity)
 /* `events` of them went into the ring, whose headers may be copied or not. */
 static void assert_work(uint64_t bytes, uint64_t events)
 {
-	assert_between(work.walked, 0, WALK_MAX);
-	assert_between(work.copied, bytes - 77 * events, bytes);
-	work.walked = work.copied = 0;
+	assert_between(copied.sizes, 0, WALK_MAX);
+	assert_between(copied.bytes, bytes - 77 * events, bytes);
+	copied_reset();
 }
 
 /* A single event of any size the ring takes, over events as small as there are. */
@@ -64,7 +49,7 @@ TEST(work_of_one_large_event_is_its_copy_and_few_steps)
 		struct testring_walk walk;
 
 		record.payload_len = sizes[i] - 78;
-		work.walked = work.copied = 0;
+		copied_reset();
 		assert_int_equal(kmes_ring_write(&ring->w, &record, &no_stamp, &wake), 0);
 		assert_work(sizes[i], 1);
 		/* Not an event more went than had to. */
@@ -94,7 +79,7 @@ TEST(work_of_a_batch_is_the_copy_of_what_survives_and_few_steps)
 		for (int n = 0; n < 256; n++)
 			records[n] =
 				(struct kmes_record){ "b", payload, sizes[i] - 78, 1 };
-		work.walked = work.copied = 0;
+		copied_reset();
 		for (int n = 0; n < 3; n++) {
 			assert_int_equal(kmes_ring_write_batch(&ring->w, records, 256,
 							       &no_stamp, &wake),

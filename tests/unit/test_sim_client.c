@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "simserver_fixture.h"
+#include "simserver.h"
 #include "unit.h"
 
 static bool other_magic(struct server *s, const struct sim_request *request,
@@ -19,7 +19,7 @@ static bool other_magic(struct server *s, const struct sim_request *request,
 
 TEST(sim_client_open_of_a_stranger_is_refused)
 {
-	assert_int_equal(start(other_magic), -EPROTO);
+	assert_int_equal(server_start(other_magic), -EPROTO);
 	server_stop();
 }
 
@@ -30,13 +30,13 @@ static bool full(struct server *s, const struct sim_request *request,
 
 	(void)request;
 	(void)reply;
-	reply_with(s->client, &refusal, NULL);
+	server_reply(s->client, &refusal, NULL);
 	return false;
 }
 
 TEST(sim_client_open_of_a_full_simulator_says_so)
 {
-	assert_int_equal(start(full), -EMFILE);
+	assert_int_equal(server_start(full), -EMFILE);
 	assert_non_null(strstr(err.text, "takes no more clients"));
 	server_stop();
 }
@@ -55,7 +55,7 @@ TEST(sim_client_requests_after_the_end_say_so)
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 	struct kmes_counters counters;
 
-	assert_int_equal(start(hangs_up_later), 0);
+	assert_int_equal(server_start(hangs_up_later), 0);
 	assert_int_equal(kmes_source_alive(src), 1);
 	assert_int_equal(kmes_source_emit(src, -1, &r), -ESHUTDOWN);
 	assert_int_equal(kmes_source_alive(src), 0);
@@ -73,8 +73,8 @@ static bool answers_twice_and_hangs_up(struct server *s,
 {
 	if (request->op == SIM_HELLO)
 		return true;
-	reply_with(s->client, reply, NULL);
-	reply_with(s->client, reply, NULL);
+	server_reply(s->client, reply, NULL);
+	server_reply(s->client, reply, NULL);
 	return false;
 }
 
@@ -84,7 +84,7 @@ TEST(sim_client_end_is_seen_behind_a_late_reply)
 	struct kmes_counters counters;
 	int tries = 1000;
 
-	assert_int_equal(start(answers_twice_and_hangs_up), 0);
+	assert_int_equal(server_start(answers_twice_and_hangs_up), 0);
 	assert_int_equal(kmes_source_counters(src, 0, &counters), 0);
 	while (kmes_source_alive(src) && --tries)
 		usleep(10000);
@@ -102,7 +102,7 @@ static bool late_reply_first(struct server *s, const struct sim_request *request
 	late.id--;
 	late.count = 0;
 	late.error = -EAGAIN;
-	reply_with(s->client, &late, NULL);
+	server_reply(s->client, &late, NULL);
 	reply->count = request->count;
 	return true;
 }
@@ -111,7 +111,7 @@ TEST(sim_client_late_reply_is_thrown_away)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 
-	assert_int_equal(start(late_reply_first), 0);
+	assert_int_equal(server_start(late_reply_first), 0);
 	assert_int_equal(kmes_source_emit(src, -1, &r), 0);
 	server_stop();
 }
@@ -134,7 +134,7 @@ TEST(sim_client_late_replies_alone_are_no_answer)
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 	struct kmes_counters counters;
 
-	assert_int_equal(start(late_replies_alone), 0);
+	assert_int_equal(server_start(late_replies_alone), 0);
 	assert_int_equal(kmes_source_emit(src, -1, &r), -ETIMEDOUT);
 	stopped = 1;
 	assert_int_equal(kmes_source_counters(src, 0, &counters), -EINTR);
@@ -170,7 +170,7 @@ TEST(sim_client_impossible_answers_are_refused)
 	uint32_t emitted;
 	size_t i;
 
-	assert_int_equal(start(as_told), 0);
+	assert_int_equal(server_start(as_told), 0);
 	for (i = 0; i < COUNT(answers); i++) {
 		error_told = answers[i].error;
 		count_told = answers[i].count;

@@ -9,14 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "simserver_fixture.h"
+#include "simserver.h"
 #include "unit.h"
 
 #define CAPACITY 65536
 
 TEST(source_sim_open_takes_stream_id)
 {
-	assert_int_equal(start(honest), 0);
+	assert_int_equal(server_start(server_honest), 0);
 	assert_string_equal(kmes_source_name(src), "sim");
 	assert_memory_equal(kmes_source_stream_id(src), "0123456789abcdef", 16);
 	assert_true(kmes_source_fd(src) >= 0);
@@ -70,7 +70,7 @@ TEST(source_sim_emit_sends_table_and_bytes)
 					  { "c", "\xa1x", 2, 1 } };
 	uint32_t emitted;
 
-	assert_int_equal(start(honest), 0);
+	assert_int_equal(server_start(server_honest), 0);
 	assert_int_equal(kmes_source_emit_batch(src, 1, r, 2, &emitted), 0);
 	assert_int_equal(emitted, 2);
 	assert_int_equal(server.last.op, SIM_EMIT);
@@ -94,7 +94,7 @@ TEST(source_sim_emit_reads_no_bytes_of_an_impossible_event)
 					  { "d", "\x02", 1, 1 } };
 	uint32_t emitted;
 
-	assert_int_equal(start(honest), 0);
+	assert_int_equal(server_start(server_honest), 0);
 	kmes_source_emit_batch(src, 0, r, 3, &emitted);
 	assert_int_equal(server.body_len, 3 * 8 + 3);
 	assert_memory_equal(server.body + 8, "\xff\xff\xff\xff\x01\0\0\0", 8);
@@ -114,7 +114,7 @@ TEST(source_sim_large_emit_goes_by_a_file)
 					  { "t", payload, sizeof(payload), 1 } };
 	uint32_t emitted;
 
-	assert_int_equal(start(honest), 0);
+	assert_int_equal(server_start(server_honest), 0);
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 1, &emitted), 0);
 	assert_int_equal(server.body_len, 60009);
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 2, &emitted), 0);
@@ -165,7 +165,7 @@ TEST(source_sim_attach_maps_one_range)
 	const uint8_t *base;
 	uint8_t byte;
 
-	assert_int_equal(start(gives_ring), 0);
+	assert_int_equal(server_start(gives_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), 0);
 	base = map.base;
@@ -188,7 +188,7 @@ TEST(source_sim_attach_refuses_files_that_can_shrink)
 {
 	struct kmes_mapping map;
 
-	assert_int_equal(start(gives_ring), 0);
+	assert_int_equal(server_start(gives_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_GROW);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
 	server_stop();
@@ -208,7 +208,7 @@ TEST(source_sim_attach_refuses_short_files)
 {
 	struct kmes_mapping map;
 
-	assert_int_equal(start(gives_short_ring), 0);
+	assert_int_equal(server_start(gives_short_ring), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
 	server_stop();
@@ -228,7 +228,7 @@ TEST(source_sim_attach_refuses_an_odd_capacity)
 {
 	struct kmes_mapping map;
 
-	assert_int_equal(start(gives_odd_capacity), 0);
+	assert_int_equal(server_start(gives_odd_capacity), 0);
 	make_files(4096 + CAPACITY, F_SEAL_SHRINK);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
 	server_stop();
@@ -248,7 +248,7 @@ TEST(source_sim_attach_without_descriptors_is_refused)
 {
 	struct kmes_mapping map;
 
-	assert_int_equal(start(gives_nothing), 0);
+	assert_int_equal(server_start(gives_nothing), 0);
 	assert_int_equal(kmes_mapping_open(&map, src, 1, &err), -EPROTO);
 	server_stop();
 }
@@ -272,7 +272,7 @@ TEST(source_sim_counters_and_capacity_are_passed_on)
 	struct kmes_counters counters;
 	uint64_t capacity;
 
-	assert_int_equal(start(counts), 0);
+	assert_int_equal(server_start(counts), 0);
 	assert_int_equal(kmes_source_counters(src, 1, &counters), 0);
 	assert_int_equal(server.last.cpu, 1);
 	assert_int_equal(counters.generation, 3);

@@ -1,44 +1,22 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/*
- * simserver_fixture.h - a stand-in for the simulator that says whatever a test likes, and
- * a source that is open on it.
- */
-#ifndef KMES_TESTS_SIMSERVER_FIXTURE_H
-#define KMES_TESTS_SIMSERVER_FIXTURE_H
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* simserver.c - one thread that accepts a client and answers as a test wants. */
+#include "simserver.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include "sim_proto.h"
 #include "unit.h"
 
-/* A stand-in for the simulator: serves one client as `answer` likes. */
-struct server {
-	/* Returns false to hang up. The reply is filled in as an honest one. */
-	bool (*answer)(struct server *s, const struct sim_request *request,
-		       struct sim_reply *reply);
-	pthread_t thread;
-	char dir[32], path[64], name[80];
-	int listener, client;
-	int fds[SIM_FDS]; /* sent with an attach */
-	uint32_t requests;
-	struct sim_request last;
-	uint8_t body[SIM_DATAGRAM_MAX];
-	size_t body_len;
-};
+struct server server;
+struct kmes_source *src;
+struct kmes_error err;
+volatile sig_atomic_t stopped;
 
-static struct server server;
-static struct kmes_source *src;
-static struct kmes_error err;
-static volatile sig_atomic_t stopped;
-
-static inline void reply_with(int fd, const struct sim_reply *reply, const int *fds)
+void server_reply(int fd, const struct sim_reply *reply, const int *fds)
 {
 	char control[CMSG_SPACE(SIM_FDS * sizeof(int))] = { 0 };
 	struct iovec iov = { (void *)reply, sizeof(*reply) };
@@ -57,7 +35,7 @@ static inline void reply_with(int fd, const struct sim_reply *reply, const int *
 	sendmsg(fd, &msg, MSG_NOSIGNAL);
 }
 
-static inline void *serve(void *arg)
+static void *serve(void *arg)
 {
 	struct server *s = arg;
 	static uint8_t buf[SIM_DATAGRAM_MAX];
@@ -82,14 +60,14 @@ static inline void *serve(void *arg)
 		s->requests++;
 		if (!s->answer(s, &s->last, &reply))
 			break;
-		reply_with(s->client, &reply, s->last.op == SIM_ATTACH ? s->fds : NULL);
+		server_reply(s->client, &reply, s->last.op == SIM_ATTACH ? s->fds : NULL);
 	}
 	close(s->client);
 	return NULL;
 }
 
-static inline int start(bool (*answer)(struct server *, const struct sim_request *,
-				       struct sim_reply *))
+int server_start(bool (*answer)(struct server *, const struct sim_request *,
+				struct sim_reply *))
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
@@ -108,7 +86,7 @@ static inline int start(bool (*answer)(struct server *, const struct sim_request
 	return kmes_source_open(&src, server.name, &stopped, &err);
 }
 
-static inline void server_stop(void)
+void server_stop(void)
 {
 	unsigned int i;
 
@@ -123,13 +101,11 @@ static inline void server_stop(void)
 			close(server.fds[i]);
 }
 
-static inline bool honest(struct server *s, const struct sim_request *request,
-			  struct sim_reply *reply)
+bool server_honest(struct server *s, const struct sim_request *request,
+		   struct sim_reply *reply)
 {
 	(void)s;
 	(void)request;
 	reply->count = request->count;
 	return true;
 }
-
-#endif
