@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_attach.c - a ring's descriptor, which can be mapped and closed and nothing else.
+ * kmes_attach.c - a ring's descriptor, which can only be mapped and closed.
  */
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
@@ -14,14 +14,14 @@
 #include "kmes_module.h"
 
 /*
- * The mapping. Every page is handed out read-only at its first touch. A store then asks
- * page_mkwrite, which says yes for the consumer page alone, whatever the mapping's flags
- * are: the core asks it also for stores by ptrace, /proc/PID/mem and system calls.
+ * The mapping. Every page is first mapped read-only. A store then calls page_mkwrite,
+ * which allows it for the consumer page only, whatever the flags of the mapping. The core
+ * also calls it for stores by ptrace, /proc/PID/mem and system calls.
  */
 
 /*
- * Puts the page in itself: a producer page may be part of a huge page of the wake file,
- * and the core, if it was given that, would map all of it here.
+ * Inserts the page instead of returning it: a producer page may be part of a huge page of
+ * the wake file, and the core would map all of that.
  */
 static vm_fault_t ring_fault(struct vm_fault *vmf)
 {
@@ -37,7 +37,7 @@ static vm_fault_t ring_mkwrite(struct vm_fault *vmf)
 {
 	if (vmf->pgoff != KMES_CONSUMER_OFFSET >> PAGE_SHIFT)
 		return VM_FAULT_SIGSEGV;
-	/* Unlocked, the core would take a page without a file for a truncated one. */
+	/* The core takes an unlocked page without a file for a truncated one. */
 	lock_page(vmf->page);
 	return VM_FAULT_LOCKED;
 }
@@ -47,7 +47,7 @@ static vm_fault_t ring_pfn_mkwrite(struct vm_fault *vmf)
 	return VM_FAULT_SIGSEGV;
 }
 
-/* Also by a fork, and for a moment by an mremap that is going to fail. */
+/* Also called by fork, and by an mremap that is about to fail, then with a close. */
 static void ring_open(struct vm_area_struct *vma)
 {
 	struct kmes_buffer *b = vma->vm_private_data;
@@ -63,7 +63,7 @@ static void ring_close(struct vm_area_struct *vma)
 	struct kmes_buffer *b = vma->vm_private_data;
 	struct kmes_consumer_page *page = page_address(b->consumer_page);
 
-	/* A consumer that died asleep would cost the writer a wake an event for ever. */
+	/* A consumer killed in its sleep would cost the writer a wake per event. */
 	spin_lock(&b->lock);
 	if (!--b->mappings) {
 		kmes_store_relaxed(&page->need_wake, 0);
@@ -131,7 +131,7 @@ static const struct file_operations ring_fops = {
 	.release = ring_release,
 };
 
-/* A file for the buffer; it takes over the caller's reference, also when it fails. */
+/* A file for the buffer; takes over the caller's reference, even on failure. */
 static struct file *ring_file(struct kmes_buffer *b)
 {
 	struct file *file;
@@ -149,7 +149,7 @@ static int put_user_u64(u64 value, u64 pointer)
 	return put_user(value, (u64 __user *)u64_to_user_ptr(pointer));
 }
 
-/* The descriptor exists for the caller only when everything has been told. */
+/* The descriptor is installed only after all results have been stored. */
 static long attach_buffer(struct kmes_buffer *b, const struct kmes_ioc_attach *call)
 {
 	u64 generation = b->w.generation;

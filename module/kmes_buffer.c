@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_buffer.c - the memory of one ring: pages on its CPU's node, mapped for the writer.
+ * kmes_buffer.c - the memory of a ring: pages on its CPU's node, mapped for the writer.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -10,10 +10,10 @@
 
 #include "kmes_module.h"
 
-/* A shortage is an error of ours and never wakes the OOM killer. */
+/* A failed allocation is reported as an error and never invokes the OOM killer. */
 #define KMES_GFP (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/* Pages for one buffer's array of pages, page tables and marks, rounded up. */
+/* Pages used for one buffer's page array, page tables and marks, rounded up. */
 static unsigned long overhead_pages(unsigned long page_count)
 {
 	unsigned long marks = kmes_ring_mark_count((u64)page_count << PAGE_SHIFT);
@@ -23,8 +23,8 @@ static unsigned long overhead_pages(unsigned long page_count)
 }
 
 /*
- * Whether `count` more rings may be tried: -ENOMEM if they would take memory that is not
- * there, so that nobody is driven into a shortage by the attempt.
+ * Whether to try to allocate `count` more rings: -ENOMEM if they need more memory than is
+ * available, so that the attempt does not cause a shortage for others.
  */
 int kmes_buffer_check_memory(u64 capacity, unsigned int count)
 {
@@ -40,7 +40,7 @@ static struct page *new_page(int node)
 	return alloc_pages_node(node, KMES_GFP | __GFP_ZERO, 0);
 }
 
-/* All data pages, zeroed one by one; -EINTR for a caller that is being killed. */
+/* Allocates the data pages, zeroed; -EINTR if the caller is being killed. */
 static int alloc_data_pages(struct kmes_buffer *b, unsigned long count, int node)
 {
 	unsigned long i;
@@ -63,10 +63,10 @@ static int alloc_data_pages(struct kmes_buffer *b, unsigned long count, int node
 	return 0;
 }
 
-/* Maps the data twice in a row, so that no write has to care for the end. */
+/* Maps the data twice in a row, so that no write has to handle a wrap. */
 static void *map_data(struct kmes_buffer *b)
 {
-	/* Page tables cannot be had without the OOM killer: look before. */
+	/* vmap() allocates page tables by its own flags: avoid the OOM killer here. */
 	if (si_mem_available() < (long)overhead_pages(b->page_count))
 		return NULL;
 	return vmap(b->pages, 2 * b->page_count, VM_MAP, PAGE_KERNEL);
@@ -92,7 +92,7 @@ static void free_buffer(struct kmes_buffer *b)
 	vunmap(b->w.data);
 	kvfree(b->w.marks);
 	free_pages_of(b);
-	/* Readers of counters may still be looking. */
+	/* Counters may still be being read. */
 	kfree_rcu(b, rcu);
 }
 
@@ -121,8 +121,8 @@ static int alloc_parts(struct kmes_buffer *b, unsigned int cpu, u64 capacity)
 }
 
 /*
- * An empty ring of a CPU, with one reference. May sleep; an error pointer when there is
- * not the memory.
+ * An empty ring for a CPU, with one reference, or an error pointer. May sleep. The caller
+ * calls kmes_heal_init_buffer() before it lets others use the buffer.
  */
 struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generation)
 {
@@ -149,14 +149,14 @@ static void release(struct kref *ref)
 	free_buffer(container_of(ref, struct kmes_buffer, ref));
 }
 
-/* Gives a reference back; the last one frees, which may sleep. */
+/* Drops a reference; the last one frees the buffer, which may sleep. */
 void kmes_buffer_put(struct kmes_buffer *b)
 {
 	if (b)
 		kref_put(&b->ref, release);
 }
 
-/* The page that stands at this page of the mapping. */
+/* The page at this page offset of the mapping, or NULL. */
 struct page *kmes_buffer_page(const struct kmes_buffer *b, unsigned long index)
 {
 	if (index == 0)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_config.c - the values that can be set, at the load as module parameters and later
- * through sysfs.
+ * kmes_config.c - the configuration: module parameters at load time, sysfs afterwards.
  *
- * A value that is not acceptable is refused and never bent into its range; what became of
- * a change, or of the attempt, is an event. Readers take single values without a lock.
+ * An invalid value is rejected, never clamped. Every change and every rejection emits an
+ * event. Readers load single values without a lock.
  */
 #include <linux/capability.h>
 #include <linux/kernel.h>
@@ -21,10 +20,10 @@ static int apply_rate(u64 old, u64 value);
 static int apply_process(u64 old, u64 value);
 
 struct setting {
-	const char *name; /* as the events tell it */
+	const char *name; /* as in the events */
 	u64 min, max;
 	bool power_of_two;
-	int (*apply)(u64 old, u64 value); /* NULL: nothing but the value changes */
+	int (*apply)(u64 old, u64 value); /* NULL: only the value changes */
 };
 
 static struct setting settings[KMES_SETTINGS] = {
@@ -70,21 +69,21 @@ static u64 *value_of(const struct setting *set)
 	return &kmes_config_values[set - settings];
 }
 
-/* As texts: a bad one is reported when there are rings, and does not stop the load. */
+/* Strings: an invalid one is reported once there are rings and does not fail the load. */
 static char *parameters[KMES_SETTINGS];
 
 module_param_named(buffer_capacity, parameters[KMES_SET_CAPACITY], charp, 0);
-MODULE_PARM_DESC(buffer_capacity, "bytes of each CPU's ring, a power of two");
+MODULE_PARM_DESC(buffer_capacity, "bytes of data in each CPU's ring, a power of two");
 module_param_named(max_event_size, parameters[KMES_SET_EVENT_SIZE], charp, 0);
-MODULE_PARM_DESC(max_event_size, "bytes of the largest event that a process may emit");
+MODULE_PARM_DESC(max_event_size, "size in bytes of the largest event a process may emit");
 module_param_named(max_nesting_depth, parameters[KMES_SET_DEPTH], charp, 0);
-MODULE_PARM_DESC(max_nesting_depth, "levels of maps and arrays in a process's payload");
+MODULE_PARM_DESC(max_nesting_depth, "nesting depth of the payload a process may emit");
 module_param_named(max_emit_rate_per_process, parameters[KMES_SET_RATE], charp, 0);
-MODULE_PARM_DESC(max_emit_rate_per_process, "events a second");
+MODULE_PARM_DESC(max_emit_rate_per_process, "events per second");
 module_param_named(process_events, parameters[KMES_SET_PROCESS], charp, 0);
-MODULE_PARM_DESC(process_events, "1: events for fork, exec and exit of processes");
+MODULE_PARM_DESC(process_events, "1: emit events for fork, exec and exit of processes");
 
-/* Changes come one after the other. */
+/* Serializes changes. */
 static DEFINE_MUTEX(config_lock);
 
 static int apply_rate(u64 old, u64 value)
@@ -121,16 +120,16 @@ static void send_applied(const struct setting *set)
 	kmes_emit_pack(KMES_ORIGIN_KMES, KMES_SELF_APPLIED, &p);
 }
 
-/* What a text asks for, looked at once. */
+/* A requested value, parsed once. */
 struct request {
 	const char *text;
 	size_t len;
 	u64 value;
-	bool is_number; /* decimal digits and nothing else */
+	bool is_number; /* only decimal digits */
 	bool fits;	/* into value */
 };
 
-/* The text ends in a NUL, and may end in a newline before that. */
+/* The text is NUL-terminated and may have a newline before the NUL. */
 static struct request read_request(const char *text, size_t len)
 {
 	struct request r = { .text = text, .len = len };
@@ -142,7 +141,7 @@ static struct request read_request(const char *text, size_t len)
 	return r;
 }
 
-/* 0, or why it is refused: -EINVAL, -ERANGE. */
+/* 0, or why it is rejected: -EINVAL, -ERANGE. */
 static int check_request(const struct setting *set, const struct request *r)
 {
 	if (!r->is_number)
@@ -195,8 +194,8 @@ static int change(struct setting *set, u64 value)
 }
 
 /*
- * Sets a value from a text. -EPERM, then -EINVAL, then -ERANGE; -ENOMEM when there is no
- * memory for new rings. A signal makes it start again, as nothing has been done by then.
+ * Sets a value from text: 0, -EPERM, -EINVAL, -ERANGE, checked in this order; -ENOMEM if
+ * there is no memory for new rings. Restarted after a signal: nothing has been done yet.
  */
 int kmes_config_set(enum kmes_setting_id id, const char *text, size_t len)
 {
@@ -219,10 +218,10 @@ int kmes_config_set(enum kmes_setting_id id, const char *text, size_t len)
 	return err;
 }
 
-/* Parameters that were refused; those without a text were not. */
-static struct request refused[KMES_SETTINGS];
+/* Rejected module parameters; text is NULL for the others. */
+static struct request rejected[KMES_SETTINGS];
 
-/* Takes the parameters that are good, before anything uses them. */
+/* Applies the valid parameters, before anything uses them. */
 void kmes_config_init(void)
 {
 	enum kmes_setting_id id;
@@ -234,18 +233,18 @@ void kmes_config_init(void)
 			continue;
 		r = read_request(parameters[id], strlen(parameters[id]));
 		if (check_request(&settings[id], &r))
-			refused[id] = r;
+			rejected[id] = r;
 		else
 			kmes_config_values[id] = r.value;
 	}
 }
 
-/* Reports the others, now that there are rings to report them in. */
+/* Emits events for the invalid parameters, now that there are rings. */
 void kmes_config_report(void)
 {
 	enum kmes_setting_id id;
 
 	for (id = 0; id < KMES_SETTINGS; id++)
-		if (refused[id].text)
-			send_rejected(&settings[id], &refused[id]);
+		if (rejected[id].text)
+			send_rejected(&settings[id], &rejected[id]);
 }

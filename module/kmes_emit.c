@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_emit.c - events from user space, one by one and in batches. */
+/* kmes_emit.c - events from user space, single and in batches. */
 #include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -9,13 +9,16 @@
 
 #include "kmes_module.h"
 
-/* A batch of up to so many events needs no memory for its entries but the stack's. */
+/* The entries of batches up to this size are copied to the stack. */
 #define FEW_EVENTS 8
 
 /* A batch was staged for a ring of another capacity: stage it again. */
 #define STALE (-ESTALE)
 
-/* How many entries come before the first one whose lengths are not acceptable. */
+/*
+ * Number of entries before the first one with invalid lengths; that one's error in
+ * `*err`.
+ */
 static u32 check_lengths(const struct kmes_stage *st,
 			 const struct kmes_batch_entry *entries, u32 count, int *err)
 {
@@ -31,7 +34,7 @@ static u32 check_lengths(const struct kmes_stage *st,
 	return n;
 }
 
-/* How many of the records this ring can take before one that it cannot. */
+/* Number of records before the first one that is too large for the ring. */
 static u32 acceptable(const struct kmes_record *records, u32 count, u64 capacity)
 {
 	u32 n;
@@ -44,9 +47,9 @@ static u32 acceptable(const struct kmes_record *records, u32 count, u64 capacity
 }
 
 /*
- * Makes this CPU ours: interrupts are off when this returns 0. A ring that is closed,
- * as its replacement cannot keep up with the events, is waited for until it is
- * replaced; that ends with -EINTR when the process is being killed.
+ * Gets this CPU's ring; on success, interrupts are off. If the ring is closed, because
+ * its replacer could not keep up with the events, waits until it has been replaced;
+ * -EINTR if the process is being killed.
  */
 static int take_ring(struct kmes_buffer **b, unsigned long *flags)
 {
@@ -65,9 +68,9 @@ static int take_ring(struct kmes_buffer **b, unsigned long *flags)
 }
 
 /*
- * Writes what was staged; from here on the CPU is ours. `*written` tells how many of the
- * records the ring took: all, or -ENOSPC. STALE, and the ring's capacity in the stage,
- * if that does not hold what a ring of this capacity would keep.
+ * Writes the staged records with interrupts off. `*written` is the number of records
+ * written, with -ENOSPC if that is not all. STALE if the stage does not hold everything
+ * that a ring of this capacity would keep; st->capacity is then the ring's.
  */
 static int write_stage(const struct kmes_subject *s, struct kmes_stage *st,
 		       const struct kmes_record *records, u32 *written)
@@ -94,7 +97,7 @@ static int write_stage(const struct kmes_subject *s, struct kmes_stage *st,
 	return err;
 }
 
-/* Stages and writes once; STALE if a resize came between and it matters. */
+/* Stages and writes once; STALE if a resize came in between and it matters. */
 static int emit_once(const struct kmes_subject *s, struct kmes_stage *st,
 		     const struct kmes_batch_entry *entries, struct kmes_record *records,
 		     u32 count, u32 *written)
@@ -108,11 +111,11 @@ static int emit_once(const struct kmes_subject *s, struct kmes_stage *st,
 	if (st->count)
 		err = write_stage(s, st, records, written);
 	kmes_stage_fini(st);
-	/* What stopped the write stands before what stopped the staging, and so on. */
+	/* The error of the earliest entry: writing stopped before staging, and so on. */
 	return err ?: staged ?: lengths;
 }
 
-/* What is decided by is looked at once, so that no change comes between two checks. */
+/* Limits are read once, so that all checks agree. */
 static int emit_entries(const struct kmes_subject *s,
 			const struct kmes_batch_entry *entries,
 			struct kmes_record *records, u32 count, u32 *written)
@@ -139,7 +142,7 @@ static int reserve(const struct kmes_subject *s, u32 count, u32 *taken)
 	return kmes_rate_take(s, count);
 }
 
-/* A batch of one, but that its caller is told nothing by the way. */
+/* Like a batch of one entry, without an emitted_out. */
 long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call)
 {
 	const struct kmes_batch_entry entry = {
@@ -165,7 +168,7 @@ long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call)
 	return err;
 }
 
-/* `entries` and `records` have room for all of the call's. */
+/* `entries` and `records` are arrays of call->count elements. */
 static int emit_copied(const struct kmes_subject *s, const struct kmes_ioc_batch *call,
 		       struct kmes_batch_entry *entries, struct kmes_record *records,
 		       u32 *written)
@@ -185,7 +188,7 @@ static noinline int emit_few(const struct kmes_subject *s,
 	return emit_copied(s, call, entries, records, written);
 }
 
-/* Both arrays together take no more than the kernel stack of the thread that calls. */
+/* Both arrays together are never larger than a kernel stack. */
 static int emit_many(const struct kmes_subject *s, const struct kmes_ioc_batch *call,
 		     u32 *written)
 {

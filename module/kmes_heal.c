@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_heal.c - frees consumers that took a replaced ring for the current one.
+ * kmes_heal.c - releases consumers that mistook a replaced ring for the current one.
  *
- * A consumer learns of a replacement by a generation that differs from the one it saw
- * first. If the ring was replaced after it had attached but before that first look, it
- * saw the next generation already, and would wait on the dead ring forever. So the
- * generation of a dead ring is stepped again, and its sleepers are woken, for as long
- * as it is mapped: after one second, then at intervals that double up to 64 seconds, as
- * a consumer may have been stopped between mapping the ring and looking at it.
+ * A consumer detects a replacement by a generation that differs from the first one it
+ * loaded. If the ring is replaced after attaching but before that first load, the
+ * consumer has already loaded the new generation and would wait on the dead ring
+ * forever. So the generation of a dead ring is incremented again, and its sleepers are
+ * woken, as long as it is mapped: after one second, then at intervals that double up to
+ * 64 seconds, because a consumer may have been stopped between mapping the ring and
+ * loading the generation. See doc/protocol.md, Replacement, Healing.
  *
- * While a step is due it holds a reference to the buffer. The last unmapping cancels
- * it, so that a dead ring's memory is freed with the last descriptor or mapping.
+ * A pending step holds a reference to the buffer. The last unmapping cancels it, so
+ * that a dead ring's memory is freed with its last descriptor or mapping.
  */
 #include <linux/minmax.h>
 #include <linux/workqueue.h>
@@ -22,7 +23,7 @@
 
 static struct workqueue_struct *heal_queue;
 
-/* The buffer's lock is held, and somebody else has a reference. */
+/* The buffer's lock is held, and the buffer cannot go away. */
 static void queue_step(struct kmes_buffer *b, unsigned int seconds)
 {
 	b->heal_seconds = seconds;
@@ -68,14 +69,14 @@ void kmes_heal_replaced(struct kmes_buffer *b)
 	spin_unlock(&b->lock);
 }
 
-/* There is a first mapping. The buffer's lock is held. */
+/* Called for the first mapping, with the buffer's lock held. */
 void kmes_heal_mapped(struct kmes_buffer *b)
 {
 	if (b->replaced)
 		queue_step(b, FIRST_SECONDS);
 }
 
-/* There is none any more. The buffer's lock is held, and the caller has a reference. */
+/* Called for the last unmapping, with the buffer's lock and a reference held. */
 void kmes_heal_unmapped(struct kmes_buffer *b)
 {
 	if (cancel_delayed_work(&b->heal))
@@ -88,7 +89,7 @@ int kmes_heal_init(void)
 	return heal_queue ? 0 : -ENOMEM;
 }
 
-/* Nothing is mapped, so no step is due; one may be on its way out. */
+/* Nothing is mapped, so no step is pending; one may still be finishing. */
 void kmes_heal_fini(void)
 {
 	destroy_workqueue(heal_queue);

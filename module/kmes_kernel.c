@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_kernel.c - events that kernel code emits, in any context but NMI. */
+/* kmes_kernel.c - events from kernel code, in any context but NMI. */
 #include <linux/export.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -8,16 +8,17 @@
 
 #include "kmes_module.h"
 
-/* Events of a batch that are handed to the ring together. */
+/* Events of a batch that are written in one publication. */
 #define RUN_MAX 16
 
 /*
- * Interrupts are off. The time is the one that can be had everywhere: the ordinary clock
- * waits for its own update to end, which this may be called from, and stands in suspend.
+ * Interrupts are off. The fast clock can be read in any context: the ordinary one retries
+ * until a timekeeping update ends, which may be what this interrupted, and must not be
+ * read during suspend.
  *
- * Who emits is known in task context alone, and no more when the task has been released:
- * then its process may be gone. An idle task is no process; a CPU that polls while it is
- * idle calls there what others get called by an interrupt.
+ * The emitting process is known in task context only, and not once the task has been
+ * released: its process may be gone. The idle task is not a process; it also runs, while
+ * it polls, functions that other CPUs get called by an interrupt.
  */
 static void stamp_self(struct kmes_stamp *stamp, u8 origin_class)
 {
@@ -30,7 +31,7 @@ static void stamp_self(struct kmes_stamp *stamp, u8 origin_class)
 	stamp->timestamp = ktime_get_real_fast_ns();
 }
 
-/* 0, or what is wrong with an event, which this ring then never takes. */
+/* 0, or the error of an event that can never be written to this ring. */
 static int to_record(struct kmes_record *r, const struct kmes_buffer *b,
 		     const struct kmes_kernel_event *e)
 {
@@ -67,9 +68,8 @@ int kmes_emit_kernel(u8 origin_class, const struct kmes_kernel_event *event)
 EXPORT_SYMBOL_GPL(kmes_emit_kernel);
 
 /*
- * Writes the events before the first bad one, up to RUN_MAX of them, in one publication,
- * and returns how many. The bad one spends its sequence, and `*err` is what is wrong
- * with it.
+ * Writes the events before the first invalid one, at most RUN_MAX, in one publication,
+ * and returns their number. The invalid one takes a sequence, and its error is `*err`.
  */
 static u32 write_run(struct kmes_buffer *b, const struct kmes_kernel_event *events,
 		     u32 count, const struct kmes_stamp *stamp, int *err)
@@ -113,7 +113,7 @@ int kmes_emit_kernel_batch(u8 origin_class, const struct kmes_kernel_event *even
 }
 EXPORT_SYMBOL_GPL(kmes_emit_kernel_batch);
 
-/* An event of the module's own. */
+/* Emits an event of the module itself. */
 void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p)
 {
 	struct kmes_kernel_event event = {
@@ -123,7 +123,7 @@ void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p
 		.payload_len = p->len,
 	};
 
-	/* A truncated map would be worse than none: whoever packs it knows its size. */
+	/* Never a truncated map: the caller provides a large enough buffer. */
 	if (!WARN_ON_ONCE(!kmes_pack_is_whole(p)))
 		kmes_emit_kernel(origin_class, &event);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_main.c - the module: set up in order, taken down in reverse; the device's calls.
+ * kmes_main.c - initialization in order, exit in reverse order, and the device's ioctls.
  *
- * Whoever has /dev/kmes or a ring open, or a ring mapped, holds the module. So when it is
- * taken down nobody emits but its own process events, which end first.
+ * An open /dev/kmes or ring and a mapped ring hold a reference to the module. So at exit
+ * the only emitters left are the module's own process events, which are stopped first.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,7 +15,7 @@
 #include "kmes_module.h"
 #include "kmes_version.h"
 
-/* All argument structures begin with those of the simple calls. */
+/* The arguments of the *_for calls begin with those of the plain calls. */
 union argument {
 	struct kmes_ioc_attach attach;
 	struct kmes_ioc_emit emit;
@@ -40,7 +40,7 @@ static __always_inline long call_as(const struct kmes_subject *s, unsigned int c
 	}
 }
 
-/* On behalf of another process: all three structures end alike. */
+/* On behalf of another process; the three structures have the same tail. */
 static noinline long call_for(unsigned int cmd, const union argument *arg)
 {
 	struct kmes_subject s __uninitialized;
@@ -60,7 +60,7 @@ static noinline long call_for(unsigned int cmd, const union argument *arg)
 	return ret;
 }
 
-/* The sizes are constants, so that the compiler checks that the argument has room. */
+/* Copies by constant sizes, so that the compiler checks that the argument has room. */
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long address)
 {
 	const void __user *from = (void __user *)address;
@@ -103,7 +103,7 @@ static struct miscdevice device = {
 	.mode = 0666,
 };
 
-/* In the order of set-up; what fails undoes what stands before it. */
+/* Each step that fails undoes the ones before it. */
 static int __init kmes_init(void)
 {
 	int err;
@@ -129,7 +129,7 @@ static int __init kmes_init(void)
 		       kmes_config_get(KMES_SET_CAPACITY));
 		goto err_heal;
 	}
-	/* Before sysfs, through which others may set the same. */
+	/* Before sysfs, which can set this too. */
 	err = kmes_process_set(kmes_config_get(KMES_SET_PROCESS));
 	if (err)
 		goto err_slots;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_module.h - what the files of kmes.ko share.
+ * kmes_module.h - what the source files of kmes.ko share.
  *
- * A slot stands for a CPU and lives as long as the module; it points to the CPU's buffer
- * of today. A buffer is one ring: its pages, its writer, its name in the wake file. A
- * resize gives each slot a new buffer; the old one lives on while a descriptor holds it.
+ * A slot represents a CPU and exists as long as the module; it points to the CPU's
+ * current buffer. A buffer is one ring: its pages, its writer, its index in the wake
+ * file. A resize gives each slot a new buffer; the old one exists until its last
+ * reference is dropped.
  *
- * Who may touch a buffer's writer: its own CPU with interrupts off, through the slot, and
- * nobody else as long as that CPU is online. For an offline CPU it is the replacer, which
- * holds the CPU hotplug lock. Everybody else reads single counters, or the pages. Once a
- * buffer is replaced no CPU finds it any more: after the replacer it is kmes_heal.c alone
- * that writes its producer page, in a work item that never runs twice at a time.
+ * Access to a buffer's writer: only by its own CPU, through the slot, with interrupts
+ * off; if that CPU is offline, only by the replacer, which holds the CPU hotplug lock.
+ * All others read single counters or the pages. A replaced buffer is no longer
+ * reachable through its slot: after the replacer, only kmes_heal.c writes its producer
+ * page, from a work item that never runs concurrently with itself.
  */
 #ifndef KMES_MODULE_H
 #define KMES_MODULE_H
@@ -33,26 +34,26 @@
 #include "kmes_ring.h"
 
 #if PAGE_SIZE != KMES_PAGE_SIZE
-#error "KMES rings consist of pages of 4096 bytes; this kernel's are of another size"
+#error "KMES rings need a kernel with pages of 4096 bytes"
 #endif
 #ifndef CONFIG_64BIT
 #error "KMES rings need a 64-bit kernel"
 #endif
 
-/* kmes_buffer.c: the memory of one ring. */
+/* kmes_buffer.c: the memory of a ring. */
 
 struct kmes_buffer {
 	struct kmes_ring_writer w;
 	struct kref ref;
-	struct page **pages; /* of the data, all of them twice in a row */
+	struct page **pages; /* page_count pages of data, and the same ones again */
 	unsigned long page_count;
 	struct page *producer_page;
 	struct page *consumer_page;
-	bool closed; /* to processes: its replacement is waited for */
+	bool closed; /* processes wait for its replacement before they emit */
 	u32 wake_id; /* the producer page's index in the wake file */
 	unsigned long wake_queued;
 	struct llist_node wake_node;
-	spinlock_t lock; /* guards what follows, and the clearing of need_wake */
+	spinlock_t lock; /* protects the fields below and the clearing of need_wake */
 	unsigned int mappings;
 	bool replaced;
 	unsigned int heal_seconds;
@@ -74,13 +75,13 @@ static inline void kmes_buffer_get(struct kmes_buffer *b)
 
 struct kmes_slot {
 	struct kmes_buffer __rcu *buffer;
-	struct kobject *kobj; /* its directory in sysfs */
+	struct kobject *kobj; /* sysfs directory */
 	unsigned int cpu;
 };
 
-/* nr_cpu_ids of them; NULL where a CPU is not possible. */
+/* nr_cpu_ids entries; NULL for CPUs that are not possible. */
 extern struct kmes_slot **kmes_slots;
-/* The longest time that a replacement had interrupts off on a CPU, since the load. */
+/* The longest time since loading that a replacement kept interrupts off on a CPU. */
 extern u64 kmes_slots_swap_ns;
 
 int kmes_slots_init(u64 capacity);
@@ -96,7 +97,7 @@ static inline struct kmes_buffer *kmes_this_buffer(void)
 					 irqs_disabled());
 }
 
-/* kmes_heal.c: consumers that missed a replacement. */
+/* kmes_heal.c: wakes consumers that missed a replacement. */
 
 int kmes_heal_init(void);
 void kmes_heal_fini(void);
@@ -105,7 +106,7 @@ void kmes_heal_replaced(struct kmes_buffer *b);
 void kmes_heal_mapped(struct kmes_buffer *b);
 void kmes_heal_unmapped(struct kmes_buffer *b);
 
-/* kmes_wake_file.c: the producer pages, and the mapping through which they are woken. */
+/* kmes_wake_file.c: the producer pages, and the mapping used to wake sleepers on them. */
 
 int kmes_wake_file_init(void);
 void kmes_wake_file_fini(void);
@@ -124,7 +125,7 @@ void kmes_wake(struct kmes_buffer *b);
 /* The same for a system call, which holds no scheduler locks. */
 void kmes_wake_from_call(struct kmes_buffer *b);
 
-/* kmes_symbol.c: functions of the kernel that it does not export; calls are direct. */
+/* kmes_symbol.c: direct calls to kernel functions that are not exported. */
 
 struct mm_struct *kmes_mm_alloc(void);
 int kmes_futex_wake_all(unsigned long address);
@@ -132,28 +133,28 @@ struct pid *kmes_pidfd_get_pid(unsigned int fd);
 int kmes_symbols_find(void);
 
 /*
- * kmes_subject.c: on whose account a call is made.
+ * kmes_subject.c: identity and credentials of the process that a call is made for.
  *
- * A subject is determined once, at the start of a call, and every question of that call
- * is answered from it, whatever the process does meanwhile:
+ * A subject is determined once, at the start of a call, and every check of that call uses
+ * it, whatever the process does in the meantime:
  *
- *  - credentials. Of another process they are taken before anything is decided, and kept:
- *    whether the caller may act for it, its capabilities and its exemption from the rate
- *    are asked of this one reference. The caller's own cannot change during its call.
- *  - whether the other process is dumpable: after its credentials, once.
- *  - id and start: of the very task that the credentials were taken from. Execution of
- *    another program changes neither.
+ *  - Credentials: those of another process are taken before any check, with a reference.
+ *    Whether the caller may act for it, its capabilities and its exemption from the rate
+ *    limit are all decided by them. The caller's own cannot change during its call.
+ *  - Whether the other process is dumpable: checked once, after taking its credentials.
+ *  - Id and start time: of the task that the credentials were taken from. execve(2)
+ *    changes neither.
  *
- * Of what else may change during a call, its arguments are copied from user space before
- * anything is decided (kmes_main.c), limits are read once (struct kmes_stage has
- * them), a bucket and its rate are looked at under one lock (kmes_rate.c), and the
- * capacity that counts is that of the ring which is written with interrupts off.
+ * As for other things that may change during a call: its arguments are copied from user
+ * space before any check (kmes_main.c), limits are read once (into struct kmes_stage), a
+ * bucket and its rate are accessed under one lock (kmes_rate.c), and the capacity that
+ * matters is that of the ring written to with interrupts off.
  */
 
 struct kmes_subject {
 	const struct cred *cred; /* another process's; NULL: the caller itself */
 	pid_t tgid;		 /* in the initial namespace */
-	u64 start;		 /* of the leader, boot time */
+	u64 start;		 /* the leader's start_boottime */
 };
 
 void kmes_subjects_init(void);
@@ -166,8 +167,8 @@ void kmes_subject_guid(const struct kmes_subject *s, u8 guid[16]);
 void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task);
 
 /*
- * The caller's process. Its leader stays until the caller has been released, and for
- * another grace period, which interrupts off hold up.
+ * The caller's process. Its leader is freed a grace period after the caller has been
+ * released; no grace period ends while interrupts are off.
  */
 static inline void kmes_subject_self(struct kmes_subject *s)
 {
@@ -176,11 +177,12 @@ static inline void kmes_subject_self(struct kmes_subject *s)
 	s->start = READ_ONCE(current->group_leader)->start_boottime;
 }
 
-/* kmes_write.c: the write phase, which every emission ends in. */
+/* kmes_write.c: the write phase of every emission. */
 
 /*
- * All of a stamp but the time; nobody is known to emit where `s` is NULL. Interrupts are
- * off. (Field by field: gcc clears a whole stamp with a string instruction.)
+ * Fills in a stamp except for its time; `s` is NULL where no process is known to emit.
+ * Interrupts are off. (Field by field: gcc clears a whole stamp with a string
+ * instruction.)
  */
 static inline void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
 				   const struct kmes_subject *s)
@@ -197,40 +199,40 @@ static inline void kmes_stamp_init(struct kmes_stamp *stamp, u8 origin_class,
 int kmes_write(struct kmes_buffer *b, const struct kmes_record *records, u32 count,
 	       const struct kmes_stamp *stamp, bool from_call);
 
-/* kmes_rate.c: a token bucket a process. */
+/* kmes_rate.c: a token bucket per process. */
 
 int kmes_rate_take(const struct kmes_subject *s, u32 count);
 void kmes_rate_give_back(const struct kmes_subject *s, u32 count);
 void kmes_rate_set(u32 rate);
 void kmes_rate_fini(void);
 
-/* kmes_attach.c, kmes_emit.c: the calls behind the ioctls. */
+/* kmes_attach.c, kmes_emit.c: the ioctls. */
 
 long kmes_attach(const struct kmes_subject *s, const struct kmes_ioc_attach *call);
 long kmes_emit(const struct kmes_subject *s, const struct kmes_ioc_emit *call);
 long kmes_emit_batch(const struct kmes_subject *s, const struct kmes_ioc_batch *call);
 
-/* kmes_share.c: how much memory the emitters may have staged at a time. */
+/* kmes_share.c: limits how much memory emitters have staged at a time. */
 
-/* A shortage is the emitter's error and never wakes the OOM killer. */
+/* A failed allocation is the emitter's error and never invokes the OOM killer. */
 #define KMES_STAGE_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 int kmes_share_take(size_t bytes, size_t process_max);
 void kmes_share_give_back(size_t bytes);
 
-/* kmes_stage.c: the kernel's own copies of types and payloads. */
+/* kmes_stage.c: copies types and payloads from user space. */
 
-/* What is no longer than this costs no allocation. */
+/* Types and payloads that fit in this many bytes need no allocation. */
 #define KMES_STAGE_SMALL 512
 
 struct kmes_stage {
 	struct kmes_emit_limits limits;
 	u64 capacity; /* of the ring that the records are meant for */
-	u32 count;    /* records that are complete */
-	bool wrapped; /* the bytes of the oldest records are no longer there */
+	u32 count;    /* complete records */
+	bool wrapped; /* the oldest records have been overwritten */
 	u8 *bytes;
 	size_t size, used;
-	size_t share; /* what it has of the process's account */
+	size_t share; /* charged to the process's account */
 	struct page **pages;
 	unsigned long page_count;
 	u8 small[KMES_STAGE_SMALL];
@@ -246,11 +248,11 @@ static inline void kmes_stage_fini(struct kmes_stage *st)
 		kmes_stage_free(st);
 }
 
-/* kmes_kernel.c: besides what kmes_kernel.h has. */
+/* kmes_kernel.c: see also kmes_kernel.h. */
 
 void kmes_emit_pack(u8 origin_class, const char *type, const struct kmes_pack *p);
 
-/* kmes_config.c: the values that can be set. */
+/* kmes_config.c: the configuration. */
 
 enum kmes_setting_id {
 	KMES_SET_CAPACITY,

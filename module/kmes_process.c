@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_process.c - events for fork, exec and exit of processes, by the scheduler's
+ * kmes_process.c - events for fork, exec and exit of processes, from the scheduler's
  * tracepoints. Threads are not reported.
  *
- * Up to 6.12 a tracepoint calls its probes with preemption disabled, later ones do not.
- * In either case a probe neither sleeps nor allocates nor frees, on PREEMPT_RT too:
- * whatever it needs is static, of a bounded size, and guarded by raw locks.
+ * Up to 6.12, probes are called with preemption disabled; later kernels do not disable
+ * it. The probes never sleep, allocate or free, on PREEMPT_RT either: all that they use
+ * is static, of bounded size, and protected by raw spinlocks.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,7 +22,7 @@
 #include "kmes_module.h"
 
 #define PAYLOAD_SIZE 384
-/* What a payload takes besides a file name. */
+/* Bytes of a payload besides the file name. */
 #define PAYLOAD_REST 128
 /* The longest file name of an exec: a path below "/dev/fd/N/". */
 #define NAME_MAX_SIZE (PATH_MAX + 32)
@@ -76,8 +76,8 @@ static void emit_exec(void *buf, u32 size, const struct task_struct *task,
 }
 
 /*
- * A name that is too long for the stack. There is one buffer for all CPUs: such names are
- * rare, and copying one takes far less than the exec that waits for it.
+ * For names that are too long for the stack. One buffer serves all CPUs: such names are
+ * rare, and copying one takes far less time than the exec that waits for it.
  */
 static void emit_long_exec(const struct task_struct *task, const char *filename, u32 len)
 {
@@ -102,10 +102,10 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 		emit_exec(buf, sizeof(buf), task, bprm->filename, len);
 }
 
-/* As a shell reports it: the exit status, or the signal as a negative number. */
+/* The exit status, or the number of the fatal signal, negated. */
 static int exit_code(const struct task_struct *task)
 {
-	/* The last thread has set it, if nothing else did. */
+	/* The last thread sets it unless it has been set before. */
 	int status = task->signal->group_exit_code;
 
 	return status & 0x7f ? -(status & 0x7f) : status >> 8 & 0xff;
@@ -131,11 +131,10 @@ static void on_exit(void *data, struct task_struct *task, bool group_dead)
 }
 #else
 /*
- * The process exits when its last thread does, but threads that exit together may each
- * find no live one left when they come here. The first of them claims the exit. A claim
- * is needed until the others have passed, which is soon, so a set keeps the newest few:
- * should others have pushed one out by then, the exit is reported twice, but never not at
- * all.
+ * A process exits with its last thread, but threads that exit concurrently may each
+ * find that no thread is live. The first of them claims the exit. A claim is needed
+ * only until the others have passed here, which is soon, so each set keeps the newest
+ * few. If a claim is evicted too early, the exit is reported twice; it is never missed.
  */
 #define CLAIM_BITS 8
 #define CLAIM_WAYS 8
@@ -161,7 +160,7 @@ static bool is_claimed(const struct claim_set *set, const struct kmes_subject *s
 	return false;
 }
 
-/* Whether the caller is the one thread that reports the exit of its process. */
+/* Whether the caller is the thread that reports the exit of its process. */
 static bool claim_exit(struct task_struct *task)
 {
 	struct claim_set *set;
@@ -176,7 +175,7 @@ static bool claim_exit(struct task_struct *task)
 	udelay(KMES_TEST_LOCK_US);
 #endif
 	first = !is_claimed(set, &s);
-	/* After the last thread nobody comes that could see its claim. */
+	/* There is no later thread to see a claim of the last one. */
 	if (first && !thread_group_empty(task))
 		set->claims[set->next++ % CLAIM_WAYS] = (struct claim){
 			.start = s.start,
@@ -229,7 +228,7 @@ static int hook(void)
 {
 	unsigned int i;
 
-	/* They do nothing but refuse to compile for a probe of another type. */
+	/* Compile-time checks of the probes' prototypes. */
 	check_trace_callback_type_sched_process_fork(on_fork);
 	check_trace_callback_type_sched_process_exec(on_exec);
 	check_trace_callback_type_sched_process_exit(on_exit);
@@ -249,7 +248,7 @@ static int hook(void)
 	return 0;
 }
 
-/* Turns the events on or off; the caller makes sure that calls do not meet. */
+/* Turns the events on or off; the caller serializes calls. */
 int kmes_process_set(bool on)
 {
 	static bool is_on;

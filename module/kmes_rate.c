@@ -2,9 +2,9 @@
 /*
  * kmes_rate.c - the token buckets of all processes that emit.
  *
- * A bucket is made when a process emits for the first time and thrown away when nobody
- * has asked it for a second, as it then is what a fresh one would be. Processes are told
- * apart by their id and start, so a reused id gets a bucket of its own.
+ * A bucket is created when a process first emits and freed after it has been idle for a
+ * second: by then it is full, like a new one. Processes are identified by id and start
+ * time, so a reused id gets a bucket of its own. See doc/protocol.md, Rate limiting.
  */
 #include <linux/hash.h>
 #include <linux/slab.h>
@@ -25,9 +25,9 @@ struct rate_entry {
 	struct kmes_rate_bucket bucket;
 };
 
-/* A bucket and the rate that it goes by change together. */
+/* A hash chain of buckets and the rate that applies to them. */
 struct rate_chain {
-	spinlock_t lock; /* guards all of it */
+	spinlock_t lock; /* protects the fields below and the buckets */
 	u32 rate;
 	struct hlist_head head;
 };
@@ -59,7 +59,7 @@ static struct rate_entry *find_entry(struct rate_chain *chain,
 	return NULL;
 }
 
-/* Takes tokens: 1 done, 0 too few, -ENOENT no bucket yet. */
+/* Takes tokens. 1: done; 0: too few; -ENOENT: there is no bucket and no `fresh` one. */
 static int take(const struct kmes_subject *s, u32 count, struct rate_entry *fresh)
 {
 	struct rate_chain *chain = chain_of(s);
@@ -82,7 +82,7 @@ static int take(const struct kmes_subject *s, u32 count, struct rate_entry *fres
 	return taken;
 }
 
-/* Reserves tokens, all or none: -EAGAIN; -ENOMEM when a first bucket cannot be had. */
+/* Reserves tokens, all or none: 0, -EAGAIN, or -ENOMEM if a new bucket is needed. */
 int kmes_rate_take(const struct kmes_subject *s, u32 count)
 {
 	struct rate_entry *fresh;
@@ -100,7 +100,7 @@ int kmes_rate_take(const struct kmes_subject *s, u32 count)
 	return taken ? 0 : -EAGAIN;
 }
 
-/* Gives back what was not used. A bucket that was reaped meanwhile is full anyway. */
+/* Returns unused tokens. If the bucket has been reaped meanwhile, it was full anyway. */
 void kmes_rate_give_back(const struct kmes_subject *s, u32 count)
 {
 	struct rate_chain *chain = chain_of(s);
@@ -122,7 +122,7 @@ static void drop_entry(struct rate_entry *e)
 	atomic_dec(&rate_entries);
 }
 
-/* Drops the entries of a chain that are as fresh ones would be, or all. */
+/* Drops the idle entries of a chain, or all. */
 static void reap_chain(struct rate_chain *chain, bool all)
 {
 	struct rate_entry *e;
@@ -145,7 +145,7 @@ static void rate_reap(struct work_struct *work)
 		schedule_delayed_work(&rate_reaper, msecs_to_jiffies(RATE_REAP_MS));
 }
 
-/* Sets the rate, which live buckets obey at once. One caller at a time. */
+/* Sets the rate, also of existing buckets. The caller serializes calls. */
 void kmes_rate_set(u32 rate)
 {
 	struct rate_chain *chain;
@@ -162,7 +162,7 @@ void kmes_rate_set(u32 rate)
 	}
 }
 
-/* Nobody emits any more. */
+/* There are no emitters any more. */
 void kmes_rate_fini(void)
 {
 	unsigned int i;

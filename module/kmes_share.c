@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_share.c - how much memory the emitters may have staged at a time.
+ * kmes_share.c - limits how much memory emitters have staged at a time.
  *
- * Staged memory belongs to nobody's resident set, so the OOM killer would look for it in
- * vain, and there is a caller for each thread. Two limits bound it:
+ * Staged memory is in no process's resident set, so the OOM killer does not see who uses
+ * it, and every thread may be in a call. Two limits bound it:
  *
- *  - the calls of one process stage what its largest single call needs, or one ring's
- *    capacity. It is the calling process that counts, also when it acts for another
- *    one, so that nobody can use up another's. A call waits for its siblings until it
- *    is killed.
- *  - all processes together stage a sixteenth of the memory, not counting the first
- *    64 KiB of each, so that small emissions always have their memory. A call waits for
- *    others for a second and fails then: a caller can be stopped inside a call, by its
- *    own page fault handler, for as long as it likes.
+ *  - The calls of one process may stage as much as its largest single call needs, or one
+ *    ring's capacity, whichever is more. The calling process is charged, also when it
+ *    acts for another one, so that no process can use up another's limit. A call waits
+ *    for its siblings until it is killed.
+ *  - All processes together may stage a sixteenth of the memory, not counting the first
+ *    64 KiB of each, so that small emissions never have to wait. A call waits for other
+ *    processes for at most a second and then fails: a page fault handler in user space
+ *    (userfaultfd) can stop a caller inside a call for any time.
  *
  * A call takes all that it may need at once, before it copies anything, and never waits
- * while it holds some: callers cannot wait for each other in a circle.
+ * while it holds some, so there is no deadlock between callers.
  *
- * A process may have any number of threads wait, and nobody else is to pay for them. So
- * siblings wait in a queue of their process, and a wake-up takes one waiter out of a
- * queue. Whoever stops waiting, for whatever reason, wakes the next one.
+ * A process may have any number of waiting threads, at no cost to others. So siblings
+ * wait in a queue of their process, and a wake-up removes one waiter from a queue.
+ * Every waiter that stops waiting, for whatever reason, wakes the next one.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -34,30 +34,30 @@
 #define SHARE_OF_RAM 16
 #define SHARE_PATIENCE HZ
 
-/* What the calls of one process have taken; it exists while there are such calls. */
+/* What the calls of one process have taken; exists while there are such calls. */
 struct share_account {
 	struct hlist_node node;
-	/* Its threads are in their calls: it stays. */
+	/* Cannot be freed: threads of the process are in calls. */
 	const struct signal_struct *process;
-	unsigned int calls; /* that have some, or wait for it */
+	unsigned int calls; /* that hold or wait for memory */
 	size_t bytes;
 	wait_queue_head_t siblings; /* calls that wait for others of the process */
 };
 
 enum share_answer { SHARE_GRANTED, SHARE_SIBLINGS, SHARE_OTHERS };
 
-/* One call's wish. */
+/* The request of one call. */
 struct share_claim {
 	struct share_account *account;
 	size_t bytes;
 	size_t process_max;
-	enum share_answer answer; /* the latest, and for whom it has to wait */
+	enum share_answer answer; /* the latest: granted, or whom to wait for */
 };
 
-static DEFINE_SPINLOCK(share_lock); /* guards the accounts and the sum */
+static DEFINE_SPINLOCK(share_lock); /* protects the accounts and the sum */
 static DEFINE_HASHTABLE(share_accounts, 6);
-static size_t share_common; /* what all have taken, each one's first bytes left out */
-static DECLARE_WAIT_QUEUE_HEAD(share_wait); /* calls that wait for other processes */
+static size_t share_common;		    /* the sum of all accounts' common_part() */
+static DECLARE_WAIT_QUEUE_HEAD(share_wait); /* calls waiting for other processes */
 
 static struct share_account *find_account(const struct signal_struct *process)
 {
@@ -69,13 +69,13 @@ static struct share_account *find_account(const struct signal_struct *process)
 	return NULL;
 }
 
-/* How much of what a process has taken counts for the common limit. */
+/* How much of a process's memory counts towards the common limit. */
 static size_t common_part(size_t bytes)
 {
 	return bytes > SHARE_OWN ? bytes - SHARE_OWN : 0;
 }
 
-/* The calling process's account, for one more call. */
+/* The calling process's account, with one more call. */
 static struct share_account *join_account(void)
 {
 	struct share_account *fresh = kzalloc(sizeof(*fresh), KMES_STAGE_GFP);
@@ -109,7 +109,7 @@ static void leave_account(struct share_account *a)
 	kfree(a);
 }
 
-/* The lock is held. What exceeds a limit by itself has to be alone. */
+/* The lock is held. A call that exceeds a limit by itself is granted when it is alone. */
 static enum share_answer judge(const struct share_claim *c)
 {
 	size_t had = c->account->bytes;
@@ -137,7 +137,7 @@ static enum share_answer claim(struct share_claim *c)
 	return c->answer;
 }
 
-/* As wait_event_killable_timeout(), but a wake-up is for one waiter. */
+/* As wait_event_killable_timeout(), but exclusive. */
 static long wait_for_others(struct share_claim *c, long timeout)
 {
 	return ___wait_event(share_wait, ___wait_cond_timeout(claim(c) != SHARE_OTHERS),
@@ -145,8 +145,8 @@ static long wait_for_others(struct share_claim *c, long timeout)
 }
 
 /*
- * A sibling that is woken and must wait on leaves the others asleep: there is a call that
- * has something, which wakes the next one when it gives that back.
+ * A sibling that is woken but must go on waiting does not wake the others: there is a
+ * call that holds memory, and it wakes the next one when it returns that.
  */
 static int wait_for_share(struct share_claim *c)
 {
@@ -170,8 +170,8 @@ static int wait_for_share(struct share_claim *c)
 }
 
 /*
- * Takes `bytes` on the calling process's account, which may have `process_max` at a
- * time. May sleep. -ENOMEM; -EINTR for a caller that is being killed.
+ * Charges `bytes` to the calling process's account, which may have `process_max` at a
+ * time. May sleep. 0, -ENOMEM, or -EINTR if the caller is being killed.
  */
 int kmes_share_take(size_t bytes, size_t process_max)
 {
@@ -187,7 +187,7 @@ int kmes_share_take(size_t bytes, size_t process_max)
 	return err;
 }
 
-/* Gives back all that the call has taken. */
+/* Returns all that the call has taken. */
 void kmes_share_give_back(size_t bytes)
 {
 	struct share_account *a;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_slot.c - a slot for each possible CPU, and the replacement of all buffers. */
+/* kmes_slot.c - a slot for each possible CPU, and the replacement of the buffers. */
 #include <linux/cpu.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -11,27 +11,27 @@
 
 #include "kmes_module.h"
 
-/* With no more than this left to copy, the switch is tried: some tens of microseconds. */
+/* Try the switch when at most this is left to copy: some tens of microseconds. */
 #define KMES_SWAP_REST 65536u
-/* Chunks that are copied before a try all the same, as a multiple of the old capacity. */
+/* Try it anyway after copying this multiple of the old capacity. */
 #define KMES_SWAP_LAPS 4
-/* Tries to keep all that fits, beside a writer that is faster than the copying. */
+/* Attempts to keep all that fits when the writer is faster than the copying. */
 #define KMES_SWAP_TRIES 8
 
-/* Held while one slot's buffer is replaced. */
+/* Held while a slot's buffer is replaced. */
 static DEFINE_MUTEX(swap_lock);
 
 struct kmes_slot **kmes_slots;
 u64 kmes_slots_swap_ns;
 
-/* The buffer of a CPU with a reference, or NULL where there is no slot. */
+/* The buffer of a CPU, with a reference, or NULL if there is no such slot. */
 struct kmes_buffer *kmes_slot_get_buffer(unsigned int cpu)
 {
 	struct kmes_buffer *b;
 
 	if (cpu >= nr_cpu_ids)
 		return NULL;
-	/* A process chose it. */
+	/* `cpu` is untrusted. */
 	cpu = array_index_nospec(cpu, nr_cpu_ids);
 	if (!kmes_slots[cpu])
 		return NULL;
@@ -60,9 +60,9 @@ static void swap_begin(struct kmes_swap *s)
 }
 
 /*
- * The switch itself. From here on events go to the new ring; the old one's page shows it
- * to consumers after the new one can be attached to. If events came faster than they were
- * copied, the ring is closed to processes instead, which wait.
+ * The switch: from here on, events go to the new ring. The old ring's page announces it
+ * only after the new one can be attached to. If too many events have been written since
+ * the last copy, closes the ring to processes instead; they wait.
  */
 static void swap_switch(struct kmes_swap *s)
 {
@@ -76,7 +76,7 @@ static void swap_switch(struct kmes_swap *s)
 	s->done = true;
 }
 
-/* On the slot's CPU with interrupts off, or for an offline CPU. */
+/* Runs on the slot's CPU with interrupts off, or for an offline CPU. */
 static void swap_step(void *arg)
 {
 	struct kmes_swap *s = arg;
@@ -87,8 +87,8 @@ static void swap_step(void *arg)
 }
 
 /*
- * Runs `step` where no emission of this CPU can come between. The hotplug lock is held,
- * so an offline CPU stays so, and it emits nothing.
+ * Runs `step` so that it excludes emissions on the slot's CPU. The hotplug lock is
+ * held, so an offline CPU stays offline and emits nothing.
  */
 static void on_slot_cpu(struct kmes_swap *s, void (*step)(struct kmes_swap *))
 {
@@ -102,9 +102,7 @@ static void on_slot_cpu(struct kmes_swap *s, void (*step)(struct kmes_swap *))
 	local_irq_restore(flags);
 }
 
-/*
- * Copies beside the running writer until little is left, or it cannot be caught up with.
- */
+/* Copies while the writer runs, until little is left or the writer is too fast. */
 static void swap_copy(struct kmes_swap *s)
 {
 	u64 chunks = KMES_SWAP_LAPS * (s->old->w.capacity / KMES_MOVE_CHUNK);
@@ -115,14 +113,15 @@ static void swap_copy(struct kmes_swap *s)
 }
 
 /*
- * Processes wait once the ring is closed, so it is kernel code alone that could outrun
- * the copying again and again. Then less is kept: interrupts are not off for longer.
+ * Processes wait once the ring is closed, so only kernel code could outrun the copying
+ * repeatedly. In that case, less is kept, so that the time with interrupts off is
+ * bounded.
  */
 static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
 {
 	struct kmes_swap s = {
 		.slot = slot,
-		/* Only a replacement changes it, and those come one after the other. */
+		/* Only replacements change it, and they are serialized. */
 		.old = rcu_dereference_protected(slot->buffer, 1),
 		.new = new,
 		.keep = new->w.capacity,
@@ -147,8 +146,8 @@ static void swap_slot(struct kmes_slot *slot, struct kmes_buffer *new)
 }
 
 /*
- * Waits for the replacement of a ring that was found closed; -EINTR for a process that is
- * being killed. Afterwards the slot has a ring that is open.
+ * Waits until a ring that was found closed has been replaced by an open one; -EINTR if
+ * the process is being killed.
  */
 int kmes_slots_wait(void)
 {
@@ -168,7 +167,7 @@ static void put_all(struct kmes_buffer **buffers)
 	kfree(buffers);
 }
 
-/* A new buffer for each slot; `first` at the load, else each slot's next generation. */
+/* A new buffer for each slot: generation 1 if `first`, otherwise the slot's next. */
 static struct kmes_buffer **alloc_all(u64 capacity, bool first)
 {
 	struct kmes_buffer **buffers;
@@ -199,8 +198,8 @@ static struct kmes_buffer **alloc_all(u64 capacity, bool first)
 }
 
 /*
- * Gives every slot a ring of the new capacity, or none of them: -ENOMEM, -EINTR. The
- * caller makes sure that replacements come one after the other.
+ * Gives every slot a ring of the new capacity, or fails (-ENOMEM, -EINTR) and changes
+ * nothing. The caller serializes calls.
  */
 int kmes_slots_replace(u64 capacity)
 {
@@ -245,7 +244,7 @@ static int alloc_slots(void)
 	return 0;
 }
 
-/* Also CPUs that are off get their ring here: the set never changes. */
+/* Offline CPUs get their ring here, too: the set of rings never changes. */
 int kmes_slots_init(u64 capacity)
 {
 	struct kmes_buffer **buffers;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_stage.c - the kernel's own copies of types and payloads, until they are written.
+ * kmes_stage.c - copies types and payloads from user space before they are written.
  *
- * Nothing can be copied from user space while the ring is written, and what was checked
- * must not change any more. So all is copied before, into one area that is reserved at
- * once. A batch may be larger than the ring; then the area is used round and round, and
- * newer events overwrite those of which nothing will survive in the ring anyway.
+ * User memory cannot be accessed while a ring is being written, and checked bytes must
+ * not change. So everything is first copied to an area that is allocated in one step. A
+ * batch may be larger than the ring; the area is then used as a ring itself, and newer
+ * events overwrite those that would not survive in the ring anyway.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -16,13 +16,14 @@
 
 #include "kmes_module.h"
 
-/* Up to here an area is one block of pages or a part of one, if there is such a block. */
+/* Up to this size, kmalloc() is tried first. */
 #define BLOCK_MAX 65536
 
 /*
- * What the area of these entries must hold. Of events larger than the ring the newest
- * ones that fill it have to stay. While one is copied the bytes that it overwrites are
- * less than the largest, and so are those that stay unused at the end of a round.
+ * The size of the area for these entries. Of a batch larger than the ring, the newest
+ * events that fill the ring must not be overwritten. An entry being copied overwrites
+ * fewer bytes than the largest one has, and fewer than that are unused at the end of the
+ * area when it wraps.
  */
 static size_t area_size(const struct kmes_batch_entry *entries, u32 count, u64 capacity)
 {
@@ -57,9 +58,8 @@ static int alloc_pages_of(struct kmes_stage *st, unsigned long count)
 }
 
 /*
- * Single pages, as large blocks are hard to find and waste what is no power of two. Page
- * tables are allocated without our flags; where nothing can be written out for them the
- * OOM killer stays away, too.
+ * Single pages: large blocks are scarce, and only powers of two. vmap() allocates page
+ * tables without our flags, but in a NOFS scope it does not invoke the OOM killer either.
  */
 static int map_pages(struct kmes_stage *st, size_t size)
 {
@@ -84,7 +84,7 @@ static void free_pages_of(struct kmes_stage *st)
 	kvfree(st->pages);
 }
 
-/* More than a page is on the process's account, in the size that it really takes. */
+/* More than a page is charged to the process's account, by the size really allocated. */
 static int alloc_area(struct kmes_stage *st)
 {
 	size_t size = PAGE_ALIGN(st->size);
@@ -103,7 +103,7 @@ static int alloc_area(struct kmes_stage *st)
 	return st->bytes ? 0 : map_pages(st, PAGE_ALIGN(st->size));
 }
 
-/* Room for all that the entries need to have at a time. */
+/* Prepares an area large enough for these entries. */
 static int reserve(struct kmes_stage *st, const struct kmes_batch_entry *entries,
 		   u32 count)
 {
@@ -120,8 +120,8 @@ static int reserve(struct kmes_stage *st, const struct kmes_batch_entry *entries
 	return alloc_area(st);
 }
 
-/* Type and payload to `at`, in one copy where the caller has them in a row. */
-static bool copy_texts(u8 *at, const struct kmes_batch_entry *e)
+/* Copies type and payload to `at`, at once if they are adjacent in user memory. */
+static bool copy_from_entry(u8 *at, const struct kmes_batch_entry *e)
 {
 	if (e->payload == e->event_type + e->event_type_len)
 		return !copy_from_user(at, u64_to_user_ptr(e->event_type),
@@ -131,7 +131,7 @@ static bool copy_texts(u8 *at, const struct kmes_batch_entry *e)
 			       e->payload_len);
 }
 
-/* Copies an entry's bytes behind the others and makes a record of them. */
+/* Copies an entry's bytes after the others and makes a record of them. */
 static int copy_entry(struct kmes_stage *st, const struct kmes_batch_entry *e,
 		      struct kmes_record *r)
 {
@@ -143,7 +143,7 @@ static int copy_entry(struct kmes_stage *st, const struct kmes_batch_entry *e,
 		st->wrapped = true;
 	}
 	at = st->bytes + st->used;
-	if (!copy_texts(at, e))
+	if (!copy_from_entry(at, e))
 		return -EFAULT;
 	st->used += len;
 	r->type = at;
@@ -154,11 +154,10 @@ static int copy_entry(struct kmes_stage *st, const struct kmes_batch_entry *e,
 }
 
 /*
- * Copies and checks entries, whose lengths have been checked, up to the first one that
- * is bad. `st` has the limits and the capacity of the ring that the records are meant
- * for; the records are the caller's and st->count says how many are complete. May sleep.
- * Returns what ended it: 0, -EFAULT, -EINVAL, -ENOMEM, -EINTR. kmes_stage_fini() follows
- * in any case.
+ * Copies and checks entries up to the first invalid one; their lengths have been checked.
+ * The caller sets the limits and the capacity in `st`, provides `records`, and always
+ * calls kmes_stage_fini() afterwards. st->count is the number of complete records. May
+ * sleep. Returns why it ended: 0, -EFAULT, -EINVAL, -ENOMEM, -EINTR.
  */
 int kmes_stage(struct kmes_stage *st, const struct kmes_batch_entry *entries,
 	       struct kmes_record *records, u32 count)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_subject.c - on whose account a call is made: privileges and identity. */
+/* kmes_subject.c - identity and credentials of the process that a call is made for. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/pid.h>
@@ -15,7 +15,7 @@
 
 #include "kmes_module.h"
 
-/* Constant from the load on. */
+/* Drawn when the module is loaded. */
 static siphash_key_t guid_key __ro_after_init;
 
 void __init kmes_subjects_init(void)
@@ -23,7 +23,7 @@ void __init kmes_subjects_init(void)
 	get_random_bytes(&guid_key, sizeof(guid_key));
 }
 
-/* The process of a task that cannot go away meanwhile. */
+/* The process of a task; the caller makes sure that the task is not freed. */
 void kmes_subject_of_task(struct kmes_subject *s, struct task_struct *task)
 {
 	s->cred = NULL;
@@ -52,19 +52,19 @@ static bool is_dumpable(struct task_struct *task)
 }
 #endif
 
-/* Whether the task has memory, and lets its user look into it. */
-static bool is_open(struct task_struct *task)
+/* Whether the task has an mm that its user may inspect. */
+static bool is_inspectable(struct task_struct *task)
 {
-	bool open;
+	bool inspectable;
 
 	task_lock(task);
-	open = task->mm && is_dumpable(task);
+	inspectable = task->mm && is_dumpable(task);
 	task_unlock(task);
-	return open;
+	return inspectable;
 }
 
-/* Whether the owner of `mine` is the same user and has every privilege of `its`. */
-static bool is_equal(const struct cred *mine, const struct cred *its)
+/* Whether `mine` are of the same user as `its` and include all their capabilities. */
+static bool is_superset(const struct cred *mine, const struct cred *its)
 {
 	return its->user_ns == mine->user_ns && uid_eq(its->uid, mine->euid) &&
 	       uid_eq(its->euid, mine->euid) && uid_eq(its->suid, mine->euid) &&
@@ -74,23 +74,23 @@ static bool is_equal(const struct cred *mine, const struct cred *its)
 }
 
 /*
- * Whether the caller may act on behalf of `task`, whose credentials `its` were a moment
- * ago. If execve(2) has added privileges since, nobody gets them here: the call goes on
- * with `its`. If `its` are what the task has left after giving up privileges, it became
+ * Whether the caller may act on behalf of `task`, whose credentials were `its` a moment
+ * ago. Privileges added by an execve(2) since then are not available to the caller: the
+ * call proceeds with `its`. If `its` result from giving up privileges, the task became
  * undumpable before it got them.
  */
 static bool may_act_for(struct task_struct *task, const struct cred *its)
 {
-	if (is_equal(current_cred(), its)) {
+	if (is_superset(current_cred(), its)) {
 		/* Pairs with the smp_wmb() in commit_creds(). */
 		smp_rmb();
-		if (is_open(task))
+		if (is_inspectable(task))
 			return true;
 	}
 	return capable(CAP_SYS_PTRACE);
 }
 
-/* `task` leads its process, or did when it was found. */
+/* `task` is the leader of its process, or was when it was looked up. */
 static int subject_of_leader(struct kmes_subject *s, struct task_struct *task)
 {
 	s->cred = get_task_cred(task);
@@ -99,15 +99,15 @@ static int subject_of_leader(struct kmes_subject *s, struct task_struct *task)
 		return -EPERM;
 	}
 	s->tgid = task_tgid_nr(task);
-	/* Its own, and not its leader's: by now that may be another task, and freed. */
+	/* Not its group_leader's: that may be another task by now, and freed. */
 	s->start = task->start_boottime;
 	return 0;
 }
 
 /*
- * The process of the caller's pidfd, to be given back by kmes_subject_put(). -EBADF;
- * -ESRCH when it is gone; -EPERM when the caller may not act for it; -EOPNOTSUPP when
- * this kernel does not let us look.
+ * The process of the caller's pidfd, until kmes_subject_put(). 0; -EBADF; -ESRCH: it has
+ * exited; -EPERM: the caller may not act for it; -EOPNOTSUPP: this kernel has no function
+ * to look it up.
  */
 int kmes_subject_of(struct kmes_subject *s, int pidfd)
 {
@@ -135,9 +135,10 @@ void kmes_subject_put(struct kmes_subject *s)
 }
 
 /*
- * Kernels do not export the question for credentials, so it is asked while the caller has
- * them: between assume() and resume() the caller is the subject. The question is about
- * the initial user namespace, as what it protects is the whole machine's.
+ * No function to check the capabilities of given credentials is exported, so the caller
+ * takes them on for the check: between assume() and resume() it has the subject's. The
+ * check is against the initial user namespace, because the rings belong to the whole
+ * machine.
  */
 static const struct cred *assume(const struct kmes_subject *s)
 {
@@ -160,9 +161,9 @@ bool kmes_subject_has(const struct kmes_subject *s, int capability)
 }
 
 /*
- * Without a record in the audit log when it has not, as nothing is refused. Security
- * modules are asked only about a capability that is there: they may take it away, never
- * add it.
+ * The same without an audit record if it is missing, because nothing is refused then.
+ * Security modules are asked only about an effective capability: they may deny it, but
+ * never grant it.
  */
 bool kmes_subject_has_quietly(const struct kmes_subject *s, int capability)
 {
@@ -180,7 +181,7 @@ struct guid_cache {
 	u8 guid[16];
 };
 
-/* Of the process whose event was the last on a CPU. No process has this id. */
+/* The GUID of the last process that emitted on a CPU. No process has the id -1. */
 static DEFINE_PER_CPU(struct guid_cache, last_guid) = { .tgid = -1 };
 
 /* Version 8, in Microsoft's byte order. */
@@ -191,9 +192,10 @@ static noinline void make_guid(struct guid_cache *c, const struct kmes_subject *
 	u64 high = siphash_3u64(s->tgid, s->start, 1, &guid_key);
 
 	/*
-	 * The stores and the copy stand together, and nobody looks at the cache after
-	 * the return: a probe in a function called may emit for another process, and
-	 * must neither see half of this nor replace it.
+	 * No function is called between the first store and the copy, and the caller
+	 * does not use the cache after the return: a probe in a called function may emit
+	 * for another process, and must neither see a half-filled cache nor replace it
+	 * before it is copied.
 	 */
 	c->tgid = s->tgid;
 	c->start = s->start;
@@ -205,9 +207,9 @@ static noinline void make_guid(struct guid_cache *c, const struct kmes_subject *
 }
 
 /*
- * The process's GUID: the same for each of its events, another for each process during
- * this load of the module, not to be guessed from what is known of the process.
- * Interrupts are off, and not for an NMI.
+ * The process's GUID: constant for the process, unique while the module is loaded, and
+ * not predictable from public properties of the process. Interrupts are off; not for
+ * NMIs.
  */
 void kmes_subject_guid_irqs_off(const struct kmes_subject *s, u8 guid[16])
 {

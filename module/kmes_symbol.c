@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_symbol.c - functions that the kernel has and does not export to modules.
+ * kmes_symbol.c - kernel functions that are not exported to modules.
  *
- * Their addresses come from a kprobe that is registered disabled, so that no text is ever
- * patched. They are called through static calls: a direct call lands also where indirect
- * branch tracking would trap an indirect one.
+ * Their addresses are found by a kprobe that is registered disabled, so no text is
+ * patched. They are called by static calls: indirect branch tracking does not trap a
+ * direct call, even to a function without a landing pad.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -38,7 +38,7 @@ DEFINE_STATIC_CALL(kmes_sc_futex, no_futex);
 DEFINE_STATIC_CALL(kmes_sc_mm_alloc, no_mm_alloc);
 DEFINE_STATIC_CALL(kmes_sc_pidfd_get_pid, no_pidfd_get_pid);
 
-/* A system call's own function takes its arguments from registers. */
+/* The entry function of a system call takes its arguments from a struct pt_regs. */
 #if defined(CONFIG_X86_64)
 #define FUTEX_SYSCALL "__x64_sys_futex"
 static void set_arguments(struct pt_regs *regs, unsigned long a, unsigned long b,
@@ -58,10 +58,10 @@ static void set_arguments(struct pt_regs *regs, unsigned long a, unsigned long b
 	regs->regs[2] = c;
 }
 #else
-#error "how this architecture names its system calls is not known here"
+#error "the naming of system calls is not known for this architecture"
 #endif
 
-/* Where a function begins. A kprobe stands behind the landing pad of tracked branches. */
+/* The start of a function. The address of a kprobe is after a possible landing pad. */
 static unsigned long find(const char *name)
 {
 	struct kprobe kp = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
@@ -80,7 +80,7 @@ static unsigned long find(const char *name)
 	return address - offset;
 }
 
-/* -EOPNOTSUPP when sleepers can never be woken; the rest can be done without. */
+/* -EOPNOTSUPP if sleepers could never be woken; pidfd_get_pid() is optional. */
 int kmes_symbols_find(void)
 {
 	unsigned long futex = find(FUTEX_SYSCALL);
@@ -88,7 +88,7 @@ int kmes_symbols_find(void)
 	unsigned long pidfd_get_pid = find("pidfd_get_pid");
 
 	if (!futex || !mm_alloc) {
-		pr_err("cannot find %s, without which no consumer can be woken (is CONFIG_KPROBES set?)\n",
+		pr_err("cannot find %s, which is needed to wake consumers (is CONFIG_KPROBES set?)\n",
 		       futex ? "mm_alloc" : FUTEX_SYSCALL);
 		return -EOPNOTSUPP;
 	}
@@ -98,19 +98,19 @@ int kmes_symbols_find(void)
 		static_call_update(kmes_sc_pidfd_get_pid,
 				   (typeof(no_pidfd_get_pid) *)pidfd_get_pid);
 	else
-		pr_warn("cannot find pidfd_get_pid: no emission for others\n");
+		pr_warn("cannot find pidfd_get_pid: no calls on behalf of other processes\n");
 	return 0;
 }
 
-/* A fresh, empty memory map, or NULL. */
+/* A new, empty mm, or NULL. */
 struct mm_struct *kmes_mm_alloc(void)
 {
 	return static_call(kmes_sc_mm_alloc)();
 }
 
 /*
- * Wakes all waiters of the shared futex at this address of the current memory map; their
- * number or -errno.
+ * Wakes all waiters on the shared futex at this address of the current mm; returns their
+ * number, or -errno.
  */
 int kmes_futex_wake_all(unsigned long address)
 {
@@ -120,7 +120,7 @@ int kmes_futex_wake_all(unsigned long address)
 	return static_call(kmes_sc_futex)(&regs);
 }
 
-/* The process behind the caller's pidfd, with a reference, or an error pointer. */
+/* The struct pid of the caller's pidfd, with a reference, or an error pointer. */
 struct pid *kmes_pidfd_get_pid(unsigned int fd)
 {
 	unsigned int flags;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kmes_sysfs.c - /sys/kernel/kmes: the values, the stream's id, each CPU's counters. */
+/* kmes_sysfs.c - /sys/kernel/kmes: configuration, stream id, and counters per CPU. */
 #include <linux/random.h>
 #include <linux/sysfs.h>
 
@@ -62,13 +62,13 @@ static const struct attribute *const root_attrs[] = {
 	&longest_swap_ns_attr.attr,	    NULL,
 };
 
-/* A CPU's counter: a u64 of the ring's writer, which goes on over replacements. */
+/* A CPU's counter: a u64 in the writer of its current ring. */
 struct counter_attribute {
 	struct kobj_attribute attr;
 	size_t offset;
 };
 
-/* The CPU is the one that the directory is named for. */
+/* The directory is named for the CPU. */
 static ssize_t counter_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	size_t offset = container_of(attr, struct counter_attribute, attr)->offset;
@@ -114,7 +114,7 @@ static struct attribute *counter_attrs[] = {
 
 static const struct attribute_group counter_group = { .attrs = counter_attrs };
 
-/* Takes it out of sysfs now: the core may put off the release to any later time. */
+/* Removes it from sysfs now: the core may delay the release. */
 static void remove(struct kobject *kobj)
 {
 	kobject_del(kobj);
