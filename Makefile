@@ -41,7 +41,9 @@ LIB_OBJS := \
 	reader \
 	ring \
 	ring_mapped \
+	ring_walk \
 	sim_client \
+	slots \
 	source \
 	source_dev \
 	source_kernel \

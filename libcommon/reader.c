@@ -17,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "slots.h"
+
 /* A stamp may be this much older than its publication. */
 #define SLACK_NS 1000000ull
 /* No event is held longer than this, by CLOCK_MONOTONIC. */
@@ -320,66 +322,60 @@ bool kmes_reader_has_cpu(const struct kmes_reader *rd, uint16_t cpu)
 
 /* ---- open and close ---- */
 
-/* Attaches to every wanted slot; one without a ring is passed over [A7]. */
-static int reader_open_rings(struct kmes_reader *rd, unsigned int slots,
+static int reader_open_ring(void *ring, struct kmes_source *src, uint16_t cpu,
+			    const void *options, struct kmes_error *err)
+{
+	return kmesp_ring_open(ring, src, cpu, options, err);
+}
+
+static int reader_open_rings(struct kmes_reader *rd,
 			     const struct kmes_reader_options *options,
 			     struct kmes_error *err)
 {
-	unsigned int cpu;
+	struct kmes_slots slots = {
+		.open = reader_open_ring,
+		.arg = options,
+		.size = sizeof(*rd->rings),
+		.cpus = options->cpus,
+	};
+	int r = kmesp_slots_open(&slots, rd->src, err);
 
-	for (cpu = 0; cpu < slots; cpu++) {
-		int r;
-
-		if (options->cpus && !kmes_cpus_has(options->cpus, (uint16_t)cpu))
-			continue;
-		r = kmesp_ring_open(&rd->rings[rd->ring_count], rd->src, (uint16_t)cpu,
-				    options, err);
-		if (r == -EINVAL)
-			continue;
-		if (r < 0)
-			return r;
-		rd->ring_count++;
-	}
-	if (!rd->ring_count)
-		return kmes_error_set(err, -ENODEV, "%s: no ring%s", rd->src->ops->name,
-				      options->cpus ? " of the wanted CPUs" : "");
-	return 0;
+	rd->rings = slots.objects;
+	rd->ring_count = slots.count;
+	return r;
 }
 
-static int reader_alloc(struct kmes_reader *rd, unsigned int slots)
+/* What the order of so many rings and waiting for them takes. */
+static int reader_alloc(struct kmes_reader *rd, struct kmes_error *err)
 {
-	rd->rings = calloc(slots, sizeof(*rd->rings));
-	rd->heap = calloc(slots, sizeof(*rd->heap));
-	rd->idle = calloc(slots, sizeof(*rd->idle));
-	return rd->rings && rd->heap && rd->idle ? 0 : -ENOMEM;
+	int r;
+
+	rd->heap = calloc(rd->ring_count, sizeof(*rd->heap));
+	rd->idle = calloc(rd->ring_count, sizeof(*rd->idle));
+	if (!rd->heap || !rd->idle)
+		return kmes_error_set(err, -ENOMEM, "out of memory for %u rings",
+				      rd->ring_count);
+	r = kmesp_wait_new(&rd->wait, rd->ring_count);
+	if (r < 0)
+		return kmes_error_set(err, r, "cannot prepare waiting: %s", strerror(-r));
+	return 0;
 }
 
 int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
 		     const struct kmes_reader_options *options, struct kmes_error *err)
 {
-	struct kmes_reader *rd;
+	struct kmes_reader *rd = calloc(1, sizeof(*rd));
 	unsigned int i;
-	int r, slots = kmes_source_slots(src, err);
+	int r;
 
-	if (slots < 0)
-		return slots;
-	rd = calloc(1, sizeof(*rd));
 	if (!rd)
-		return kmes_error_set(err, -ENOMEM, "no memory");
+		return kmes_error_set(err, -ENOMEM, "out of memory");
 	rd->src = src;
 	rd->order = options->order;
 	rd->snapshot = options->snapshot;
-	r = reader_alloc(rd, slots ? (unsigned int)slots : 1);
-	if (r < 0)
-		kmes_error_set(err, r, "no memory for %d rings", slots);
-	else
-		r = reader_open_rings(rd, (unsigned int)slots, options, err);
-	if (r == 0) {
-		r = kmesp_wait_new(&rd->wait, rd->ring_count);
-		if (r < 0)
-			kmes_error_set(err, r, "cannot prepare waiting: %s",
-				       strerror(-r));
-	}
+	r = reader_open_rings(rd, options, err);
+	if (r == 0)
+		r = reader_alloc(rd, err);
 	if (r < 0) {
 		kmes_reader_close(rd);
 		return r;

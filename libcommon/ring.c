@@ -94,14 +94,11 @@ static int ring_parse(struct kmes_ring *ring)
 {
 	while (ring->off < ring->len) {
 		uint64_t max = ring->known - kmesp_ring_position(ring);
-		int r = kmes_event_parse(&ring->head, ring->buf + ring->off,
-					 ring->len - ring->off, max);
+		int r = kmesp_event_parse(&ring->head, ring->buf + ring->off,
+					  ring->len - ring->off, max);
 
-		/* An event is published whole: one that reaches further is none. */
-		if (r < 0 || ring->head.size > max)
-			return -EBADMSG;
-		if (r == 0)
-			return 0;
+		if (r <= 0)
+			return r;
 		if (ring->head.cpu != ring->cpu)
 			return -EBADMSG;
 		if (ring_accept(ring)) {

@@ -10,6 +10,8 @@
 #ifndef KMES_RING_READER_H
 #define KMES_RING_READER_H
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "source.h"
 
@@ -119,6 +121,18 @@ static inline void kmesp_ring_disarm(struct kmes_ring *ring)
 	/* A stale 1 costs the writer one needless wake. */
 	kmes_store_relaxed(ring->mapped.map.need_wake, 0);
 	ring->mapped.is_armed = false;
+}
+
+/*
+ * kmes_event_parse() for an event that lies within `max` published bytes: one that reaches
+ * further is not an event, because events are published as a whole.
+ */
+static inline int kmesp_event_parse(struct kmes_event *event, const void *buf, size_t len,
+				    uint64_t max)
+{
+	int r = kmes_event_parse(event, buf, len, max);
+
+	return event->size > max ? -EBADMSG : r;
 }
 
 /* Passes the head. */

@@ -7,37 +7,36 @@
 #include <string.h>
 #include <time.h>
 
-#define SPAN_SIZE (256u << 10)
+#include "ring_walk.h"
+#include "slots.h"
+
 /* So often, a millisecond apart, the count of a live ring is begun. */
 #define TRIES_MAX 1000
+
+static int attach(void *object, struct kmes_source *src, uint16_t cpu, const void *arg,
+		  struct kmes_error *err)
+{
+	struct resize_ring *ring = object;
+	int r = kmes_mapping_open(&ring->map, src, cpu, err);
+
+	(void)arg;
+	if (r < 0)
+		return r;
+	ring->cpu = cpu;
+	ring->old_generation = ring->map.generation;
+	ring->new_generation = ring->map.generation;
+	return 0;
+}
 
 int resize_attach(struct resize_rings *rings, struct kmes_source *src,
 		  struct kmes_error *err)
 {
-	int cpu, slots = kmes_source_slots(src, err);
+	struct kmes_slots slots = { .open = attach, .size = sizeof(*rings->ring) };
+	int r = kmesp_slots_open(&slots, src, err);
 
-	memset(rings, 0, sizeof(*rings));
-	if (slots < 0)
-		return slots;
-	rings->ring = calloc(slots ? (size_t)slots : 1, sizeof(*rings->ring));
-	if (!rings->ring)
-		return kmes_error_set(err, -ENOMEM, "no memory for %d rings", slots);
-	for (cpu = 0; cpu < slots; cpu++) {
-		struct resize_ring *ring = &rings->ring[rings->count];
-		int r = kmes_mapping_open(&ring->map, src, (uint16_t)cpu, err);
-
-		if (r == -EINVAL)
-			continue;
-		if (r < 0)
-			return r;
-		ring->cpu = (uint16_t)cpu;
-		ring->old_generation = ring->map.generation;
-		ring->new_generation = ring->map.generation;
-		rings->count++;
-	}
-	if (!rings->count)
-		return kmes_error_set(err, -ENODEV, "%s: no ring", kmes_source_name(src));
-	return 0;
+	rings->ring = slots.objects;
+	rings->count = slots.count;
+	return r;
 }
 
 void resize_detach(struct resize_rings *rings)
@@ -85,72 +84,57 @@ unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src)
 
 /*
  * Walks one ring up to the write_pos of now. An event survives when it and all that
- * follows fit into `capacity`. 0, -EAGAIN when a live ring has lapped the walk, or -EPROTO.
+ * follows fit into `capacity`. 0, -EAGAIN when a live ring has lapped the walk, or -errno.
  */
-static int walk_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf)
+static int walk_ring(struct resize_ring *ring, uint64_t capacity,
+		     struct kmes_ring_walk *walk)
 {
-	const struct kmes_producer_page *page = ring->map.view.producer;
-	/* Order D, pairs with C, and K with J. */
-	uint64_t end = kmes_load_acquire(&page->write_pos);
-	uint64_t pos = kmes_load_acquire(&page->tail_pos);
+	/* Order D, pairs with C. */
+	uint64_t end = kmes_load_acquire(&ring->map.view.producer->write_pos);
+	struct kmes_event e;
+	int r;
 
 	ring->before = 0;
 	ring->kept = 0;
-	while (pos < end) {
-		struct kmes_ring_span span;
-		uint32_t size;
-
-		if (kmes_ring_copy(&ring->map.view, pos, buf, SPAN_SIZE, &span) < 0)
-			return -EPROTO;
-		if (span.lapped)
-			return -EAGAIN;
-		/* Events are published whole, and nothing is taken back. */
-		if (span.len < sizeof(size))
-			return -EPROTO;
-		for (; pos < end && span.len >= sizeof(size); span.len -= size) {
-			memcpy(&size, buf + span.skip, sizeof(size));
-			if (size < KMES_HEADER_SIZE || size > end - pos)
-				return -EPROTO;
-			ring->before++;
-			ring->kept += end - pos <= capacity;
-			pos += size;
-			span.skip += size;
-			if (size > span.len)
-				break;
-		}
+	kmesp_ring_walk_start(walk, &ring->map.view);
+	while ((r = kmesp_ring_walk_next(walk, end, &e)) > 0) {
+		ring->before++;
+		ring->kept += end - walk->pos + e.size <= capacity;
 	}
 	/* A tail ahead: a batch larger than the ring is being written. */
-	return pos == end ? 0 : -EAGAIN;
+	return r == 0 && walk->pos != end ? -EAGAIN : r;
 }
 
-static int count_ring(struct resize_ring *ring, uint64_t capacity, uint8_t *buf,
-		      struct kmes_error *err)
+static int count_ring(struct resize_ring *ring, uint64_t capacity,
+		      struct kmes_ring_walk *walk, struct kmes_error *err)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	int tries, r = walk_ring(ring, capacity, buf);
+	int tries, r = walk_ring(ring, capacity, walk);
 
 	for (tries = 1; r == -EAGAIN && tries < TRIES_MAX; tries++) {
 		nanosleep(&pause, NULL);
-		r = walk_ring(ring, capacity, buf);
+		r = walk_ring(ring, capacity, walk);
 	}
 	if (r == -EAGAIN)
 		return kmes_error_set(
-			err, r, "cpu%u: its events come faster than they are counted",
+			err, r, "cpu%u: events arrive faster than they can be counted",
 			ring->cpu);
+	if (r == -ENOMEM)
+		return kmes_error_set(err, r, "out of memory");
 	if (r < 0)
-		return kmes_error_set(err, r, "cpu%u: holds something that is no event",
-				      ring->cpu);
+		return kmes_error_set(err, r, "cpu%u: not an event at position %llu",
+				      ring->cpu, (unsigned long long)walk->pos);
 	return 0;
 }
 
 int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_error *err)
 {
-	uint8_t *buf = malloc(SPAN_SIZE);
+	struct kmes_ring_walk walk = { .buf = NULL };
 	unsigned int i;
-	int r = buf ? 0 : kmes_error_set(err, -ENOMEM, "no memory");
+	int r = 0;
 
 	for (i = 0; i < rings->count && r == 0; i++)
-		r = count_ring(&rings->ring[i], capacity, buf, err);
-	free(buf);
+		r = count_ring(&rings->ring[i], capacity, &walk, err);
+	kmesp_ring_walk_free(&walk);
 	return r;
 }

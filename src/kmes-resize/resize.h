@@ -28,7 +28,7 @@ unsigned int resize_pending(struct resize_rings *rings);
 
 /*
  * Counts each ring's events, and how many of them a ring of `capacity` bytes keeps: exact
- * for replaced rings, a forecast for others. -EPROTO when a ring cannot be walked,
+ * for replaced rings, a forecast for others. -EBADMSG when a ring cannot be walked,
  * -EAGAIN when it is written too fast for that.
  */
 int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_error *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "slots.h"
 
 static struct stat_value known(uint64_t value)
 {
@@ -18,42 +19,32 @@ static struct stat_value known_if(bool is_known, uint64_t value)
 	return is_known ? known(value) : (struct stat_value){ 0 };
 }
 
+static int open_ring(void *object, struct kmes_source *src, uint16_t cpu, const void *arg,
+		     struct kmes_error *err)
+{
+	struct stat_ring *ring = object;
+
+	(void)arg;
+	ring->row.cpu = cpu;
+	return stat_walk_open(&ring->walk, src, cpu, err);
+}
+
 int stat_sampler_open(struct stat_sampler *s, struct kmes_source *src,
 		      const struct kmes_cpus *cpus, bool want_types,
 		      struct kmes_error *err)
 {
-	int cpu, slots = kmes_source_slots(src, err);
+	struct kmes_slots slots = { open_ring, NULL, sizeof(*s->rings), cpus, NULL, 0 };
+	int r = kmesp_slots_open(&slots, src, err);
 
 	memset(s, 0, sizeof(*s));
-	if (slots < 0)
-		return slots;
 	s->src = src;
 	s->want_types = want_types;
 	memcpy(s->stream_id, kmes_source_stream_id(src), sizeof(s->stream_id));
-	s->rings = calloc(slots ? (size_t)slots : 1, sizeof(*s->rings));
-	if (!s->rings)
-		return kmes_error_set(err, -ENOMEM, "no memory for %d rings", slots);
-	for (cpu = 0; cpu < slots; cpu++) {
-		struct stat_ring *ring = &s->rings[s->ring_count];
-		int r;
-
-		if (cpus && !kmes_cpus_has(cpus, (uint16_t)cpu))
-			continue;
-		r = stat_walk_open(&ring->walk, src, (uint16_t)cpu, err);
-		if (r == -EINVAL)
-			continue;
-		if (r < 0) {
-			stat_sampler_close(s);
-			return r;
-		}
-		ring->row.cpu = (uint16_t)cpu;
-		s->ring_count++;
-	}
-	if (!s->ring_count) {
+	s->rings = slots.objects;
+	s->ring_count = slots.count;
+	if (r < 0)
 		stat_sampler_close(s);
-		return kmes_error_set(err, -ENODEV, "%s: no ring", kmes_source_name(src));
-	}
-	return 0;
+	return r;
 }
 
 void stat_sampler_close(struct stat_sampler *s)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPAN_SIZE (256u << 10)
 /* A ring that laps the walk this often is not counted. */
 #define LAPS_MAX 3
 
@@ -19,20 +18,14 @@ int stat_walk_open(struct stat_walk *walk, struct kmes_source *src, uint16_t cpu
 	r = kmes_mapping_open(&walk->map, src, cpu, err);
 	if (r < 0)
 		return r;
-	walk->buf_size = SPAN_SIZE;
-	walk->buf = malloc(walk->buf_size);
-	if (!walk->buf) {
-		kmes_mapping_close(&walk->map);
-		return kmes_error_set(err, -ENOMEM, "no memory");
-	}
+	kmesp_ring_walk_start(&walk->ring, &walk->map.view);
 	return 0;
 }
 
 void stat_walk_close(struct stat_walk *walk)
 {
-	if (walk->buf)
-		kmes_mapping_close(&walk->map);
-	free(walk->buf);
+	kmes_mapping_close(&walk->map);
+	kmesp_ring_walk_free(&walk->ring);
 	free(walk->holes);
 	memset(walk, 0, sizeof(*walk));
 }
@@ -54,20 +47,22 @@ static int add_hole(struct stat_walk *walk, uint64_t before, uint64_t count)
 }
 
 /*
- * One event of the walk. `gap`: the one before it was walked too, whose sequence must be
- * the lower one. Types are counted once, also when the event is met again in the ring that
- * replaced its first one.
+ * Takes the event that was walked last. Types are counted once, also when the event occurs
+ * again in the ring that replaced its first one.
  */
 static int take_event(struct stat_walk *walk, struct stat_types *types,
-		      const struct kmes_event *e, bool gap)
+		      const struct kmes_event *e)
 {
 	int r = 0;
 
-	if (gap && e->seq <= walk->last_seq)
+	if (walk->has_previous && e->seq <= walk->last_seq) {
+		walk->ring.pos -= e->size; /* for the message */
 		return -EBADMSG;
-	if (gap && e->seq > walk->last_seq + 1)
+	}
+	if (walk->has_previous && e->seq > walk->last_seq + 1)
 		r = add_hole(walk, e->seq, e->seq - walk->last_seq - 1);
 	walk->last_seq = e->seq;
+	walk->has_previous = true;
 	if (e->seq <= walk->typed_seq)
 		return r;
 	walk->typed_seq = e->seq;
@@ -77,68 +72,24 @@ static int take_event(struct stat_walk *walk, struct stat_types *types,
 }
 
 /*
- * Walks the span in the buffer: how many bytes of whole events, or -errno. After a lap
- * the first event's gap is what was overwritten, no hole.
+ * Walks up to `end`: 0, -EAGAIN lapped too often, or -errno. After a lap, the gap before
+ * the first event is what was overwritten, not a hole.
  */
-static int64_t take_span(struct stat_walk *walk, struct stat_types *types,
-			 const struct kmes_ring_span *span, bool *gap)
-{
-	uint32_t done = 0;
-
-	while (done < span->len) {
-		struct kmes_event e;
-		uint64_t max = span->write_pos - (span->pos + done);
-		int r = kmes_event_parse(&e, walk->buf + span->skip + done,
-					 span->len - done, max);
-
-		if (r < 0 || e.size > max)
-			return -EBADMSG;
-		if (r == 0) {
-			if (e.size > walk->buf_size) {
-				void *buf = realloc(walk->buf, e.size);
-
-				if (!buf)
-					return -ENOMEM;
-				walk->buf = buf;
-				walk->buf_size = e.size;
-			}
-			break;
-		}
-		r = take_event(walk, types, &e, *gap);
-		if (r < 0)
-			return r;
-		*gap = true;
-		done += e.size;
-	}
-	return done;
-}
-
-/* Walks from walk->pos to `end`: 0, -EAGAIN lapped too often, or -errno. */
 static int walk_to(struct stat_walk *walk, struct stat_types *types, uint64_t end)
 {
-	bool gap = walk->pos != 0;
-	int laps = 0;
+	struct kmes_event e;
+	int r, laps = 0;
 
-	while (walk->pos < end) {
-		struct kmes_ring_span span;
-		int64_t done;
-
-		if (kmes_ring_copy(&walk->map.view, walk->pos, walk->buf, walk->buf_size,
-				   &span) < 0)
-			return -EBADMSG;
-		if (span.lapped && walk->pos) {
+	while ((r = kmesp_ring_walk_next(&walk->ring, end, &e)) != 0) {
+		if (r > 0) {
+			r = take_event(walk, types, &e);
+		} else if (r == -EAGAIN && ++laps <= LAPS_MAX) {
 			walk->hole_count = 0;
-			gap = false;
-			if (++laps > LAPS_MAX)
-				return -EAGAIN;
+			walk->has_previous = false;
+			r = 0;
 		}
-		walk->pos = span.pos;
-		done = take_span(walk, types, &span, &gap);
-		if (done < 0)
-			return (int)done;
-		walk->pos += (uint64_t)done;
-		if (!span.len && span.write_pos <= span.pos)
-			break;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -165,30 +116,26 @@ static int follow(struct stat_walk *walk, struct kmes_source *src,
 	walk_to(walk, types, kmes_load_acquire(&walk->map.view.producer->write_pos));
 	kmes_mapping_close(&walk->map);
 	walk->map = next;
-	walk->pos = 0;
+	kmesp_ring_walk_start(&walk->ring, &walk->map.view);
+	walk->has_previous = false;
 	walk->hole_count = 0;
 	return 0;
 }
 
-/* The oldest event, whole header and private: 1, 0 when there is none, or -EBADMSG. */
-static int look_at_oldest(struct stat_walk *walk, struct kmes_ring_span *span,
+/* Copies the header of the oldest event: 1, 0 when there is none, or -EBADMSG. */
+static int look_at_oldest(const struct kmes_ring_view *view, struct kmes_ring_span *span,
 			  struct kmes_event_header *h)
 {
 	/* Order K, pairs with J. */
-	uint64_t tail_pos = kmes_load_acquire(&walk->map.view.producer->tail_pos);
-	int r = kmes_ring_copy(&walk->map.view, tail_pos, walk->buf, KMES_HEADER_SIZE,
-			       span);
+	uint64_t pos = kmes_load_acquire(&view->producer->tail_pos);
 
-	/* Lapped: the copy stands at the new tail, or is empty and begun again. */
-	while (r == 0 && span->len < KMES_HEADER_SIZE && span->write_pos > span->pos)
-		r = kmes_ring_copy(&walk->map.view, span->pos, walk->buf,
-				   KMES_HEADER_SIZE, span);
-	if (r < 0)
-		return -EBADMSG;
-	if (!span->len)
-		return 0;
-	memcpy(h, walk->buf + span->skip, sizeof(*h));
-	return 1;
+	do {
+		if (kmes_ring_copy(view, pos, h, sizeof(*h), span) < 0)
+			return -EBADMSG;
+		/* Lapped: the copy is of the new tail, or incomplete and made again. */
+		pos = span->pos;
+	} while (span->len < sizeof(*h) && span->write_pos > pos);
+	return span->len ? 1 : 0;
 }
 
 /* Sums up the holes above `oldest`, and forgets those that left the ring. */
@@ -226,15 +173,13 @@ static int count_ring(struct stat_walk *walk, struct stat_types *types,
 	state->write_pos = end;
 	if (r < 0)
 		return r;
-	r = look_at_oldest(walk, &span, &h);
-	if (r < 0)
+	r = look_at_oldest(&walk->map.view, &span, &h);
+	if (r <= 0)
 		return r;
-	if (r == 0)
-		return 0;
-	if (span.pos >= walk->pos)
+	if (span.pos >= walk->ring.pos)
 		return -EAGAIN;
 	state->oldest_ts_ns = h.timestamp;
-	state->used_bytes = walk->pos - span.pos;
+	state->used_bytes = walk->ring.pos - span.pos;
 	state->holes = count_holes(walk, h.sequence);
 	state->events = walk->last_seq - h.sequence + 1 - state->holes;
 	return 0;
@@ -263,7 +208,7 @@ int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
 		return kmes_error_set(err, r, "no memory");
 	if (r == -EBADMSG)
 		return kmes_error_set(err, r, "cpu%u: not an event at position %llu",
-				      walk->map.cpu, (unsigned long long)walk->pos);
+				      walk->map.cpu, (unsigned long long)walk->ring.pos);
 	state->counted = r == 0;
 	state->generation = walk->map.generation;
 	state->capacity = walk->map.view.capacity;

@@ -9,7 +9,7 @@
  */
 #ifndef STAT_WALK_H
 #define STAT_WALK_H
-#include "kmes.h"
+#include "ring_walk.h"
 #include "types.h"
 
 /* `count` sequences without an event, just below `before`. */
@@ -19,13 +19,12 @@ struct stat_hole {
 
 struct stat_walk {
 	struct kmes_mapping map;
-	uint64_t pos;	    /* walked up to here */
+	struct kmes_ring_walk ring;
+	bool has_previous; /* the event before ring.pos was walked: a step over it is a hole */
 	uint64_t last_seq;  /* of the newest event walked, 0: none */
 	uint64_t typed_seq; /* types are counted up to here */
 	struct stat_hole *holes;
 	size_t hole_count, hole_room;
-	uint8_t *buf;
-	uint32_t buf_size;
 };
 
 /* The state of a ring at one time. */

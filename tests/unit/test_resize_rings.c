@@ -43,7 +43,7 @@ TEST(resize_rings_too_few_bytes_for_an_event_are_an_error)
 
 	for (left = 1; left < 77; left++) {
 		testring_set_positions(ts->rings[0], end, end - left);
-		assert_int_equal(resize_count(&rings, K64, &err), -EPROTO);
-		assert_string_equal(err.text, "cpu0: holds something that is no event");
+		assert_int_equal(resize_count(&rings, K64, &err), -EBADMSG);
+		assert_memory_equal(err.text, "cpu0: not an event at position ", 31);
 	}
 }

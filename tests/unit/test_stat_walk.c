@@ -59,7 +59,7 @@ TEST(stat_walk_sequence_that_falls_is_an_error)
 	put(5);
 	put(2);
 	assert_int_equal(walk_on(), -EBADMSG);
-	assert_string_equal(err.text, "cpu0: not an event at position 0");
+	assert_string_equal(err.text, "cpu0: not an event at position 78");
 }
 
 TEST(stat_walk_sequence_that_falls_later_is_an_error)
