@@ -40,6 +40,24 @@ static void add_loss(struct dump_order *o, uint16_t cpu, uint64_t first, uint64_
 	assert_int_equal(dump_order_add(o, &item, &plain), 0);
 }
 
+/* Events as "cpu:seq@time" words; "cpu:-first@time" is a loss. */
+static void add_all(struct dump_order *o, const struct kmes_capture_info *info,
+		    const char *words)
+{
+	char *end;
+
+	for (; *words; words = end + strspn(end, " ")) {
+		uint16_t cpu = (uint16_t)strtoul(words, &end, 10);
+		long long seq = strtoll(end + 1, &end, 10);
+		uint64_t ts_ns = strtoull(end + 1, &end, 10);
+
+		if (seq < 0)
+			add_loss(o, cpu, (uint64_t)-seq, ts_ns);
+		else
+			add(o, info, cpu, (uint64_t)seq, ts_ns, 1);
+	}
+}
+
 /* Everything, as "cpu:seq" words; a loss is "cpu:-first". */
 static const char *rest(struct dump_order *o)
 {
@@ -77,12 +95,7 @@ TEST(dump_order_time_merges_cpus_and_ties_go_by_cpu)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 
-	add(o, &plain, 1, 1, 30, 1);
-	add(o, &plain, 1, 2, 50, 1);
-	add_loss(o, 0, 1, 10);
-	add(o, &plain, 0, 3, 10, 1);
-	add(o, &plain, 0, 4, 30, 1);
-	add(o, &plain, 2, 1, 5, 1);
+	add_all(o, &plain, "1:1@30 1:2@50 0:-1@10 0:3@10 0:4@30 2:1@5");
 	assert_string_equal(rest(o), "2:1 0:-1 0:3 0:4 1:1 1:2");
 	assert_int_equal(dump_order_late(o), 0);
 	dump_order_free(o);
@@ -92,11 +105,7 @@ TEST(dump_order_time_keeps_the_sequence_whatever_the_clock_did)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 
-	add(o, &plain, 0, 1, 10, 1);
-	add(o, &plain, 0, 2, 5, 1);
-	add(o, &plain, 0, 3, 20, 1);
-	add(o, &plain, 1, 1, 7, 1);
-	add(o, &plain, 1, 2, 12, 1);
+	add_all(o, &plain, "0:1@10 0:2@5 0:3@20 1:1@7 1:2@12");
 	assert_string_equal(rest(o), "1:1 0:1 0:2 1:2 0:3");
 	dump_order_free(o);
 }
@@ -107,13 +116,9 @@ TEST(dump_order_cpu_gives_each_its_run)
 	struct kmes_capture_info other = plain;
 
 	other.start_ns = 2;
-	add(o, &plain, 1, 1, 10, 1);
-	add(o, &plain, 0, 1, 20, 1);
-	add_loss(o, 1, 2, 30);
-	add(o, &plain, 1, 4, 30, 1);
-	add(o, &plain, 0, 2, 5, 1);
+	add_all(o, &plain, "1:1@10 0:1@20 1:-2@30 1:4@30 0:2@5");
 	/* What stands behind it, of another run, stays behind it. */
-	add(o, &other, 0, 7, 1, 1);
+	add_all(o, &other, "0:7@1");
 	assert_string_equal(rest(o), "0:1 0:2 1:1 1:-2 1:4 0:7");
 	dump_order_free(o);
 }
@@ -125,22 +130,16 @@ TEST(dump_order_recorded_as_wanted_stays)
 
 	by_cpu.flags = KMES_CAPTURE_BY_CPU;
 	by_time.flags = KMES_CAPTURE_BY_TIME;
-	add(o, &by_cpu, 1, 1, 10, 1);
-	add(o, &by_cpu, 0, 1, 20, 1);
-	add(o, &by_cpu, 1, 2, 30, 1);
-	add(o, &by_time, 1, 3, 1, 1);
-	add(o, &by_time, 0, 2, 1, 1);
+	add_all(o, &by_cpu, "1:1@10 0:1@20 1:2@30");
+	add_all(o, &by_time, "1:3@1 0:2@1");
 	assert_string_equal(rest(o), "1:1 0:1 1:2 0:2 1:3");
 	dump_order_free(o);
 
 	/* A late one stays late, also among those of another recording. */
 	o = new_window(KMES_ORDER_TIME, WIDE);
 	later.start_ns = 3;
-	add(o, &by_time, 1, 1, 10, 1);
-	add(o, &by_time, 0, 1, 4, 1);
-	add(o, &by_time, 1, 2, 30, 1);
-	add(o, &later, 3, 1, 9, 1);
-	add(o, &later, 3, 2, 20, 1);
+	add_all(o, &by_time, "1:1@10 0:1@4 1:2@30");
+	add_all(o, &later, "3:1@9 3:2@20");
 	assert_string_equal(rest(o), "3:1 1:1 0:1 3:2 1:2");
 	dump_order_free(o);
 }
@@ -152,8 +151,8 @@ TEST(dump_order_tells_the_header_of_each)
 	struct kmes_item item;
 
 	other.slots = 9;
-	add(o, &plain, 0, 1, 20, 1);
-	add(o, &other, 0, 5, 10, 1);
+	add_all(o, &plain, "0:1@20");
+	add_all(o, &other, "0:5@10");
 	assert_int_equal(dump_order_take(o, &item, &info), 0);
 	dump_order_drain(o);
 	assert_int_equal(dump_order_take(o, &item, &info), 1);
@@ -165,7 +164,7 @@ TEST(dump_order_tells_the_header_of_each)
 	assert_int_equal(dump_order_take(o, &item, &info), 0);
 	assert_true(dump_order_wants_more(o));
 	/* The rest goes with it. */
-	add(o, &plain, 0, 2, 20, 1);
+	add_all(o, &plain, "0:2@20");
 	dump_order_free(o);
 }
 

@@ -28,22 +28,23 @@ static struct page page_new(uint32_t size, uint64_t ts_ns)
 	return p;
 }
 
-static void put_u32(struct page *p, uint32_t v)
+/*
+ * Appends words: "3@5" is a record's first word with kind 3 and a time delta of 5, a plain
+ * number is any other word. "1@5 9" is a record of one word, 9.
+ */
+static void put(struct page *p, const char *words)
 {
-	assert_true(p->size - p->len >= 4);
-	memcpy(p->bytes + p->len, &v, 4);
-	p->len += 4;
-}
+	char *end;
 
-static void put_head(struct page *p, uint32_t kind, uint32_t delta)
-{
-	put_u32(p, kind | delta << 5);
-}
+	for (; *words; words = end + strspn(end, " ")) {
+		uint32_t word = (uint32_t)strtoul(words, &end, 0);
 
-static void put_short(struct page *p, uint32_t delta, uint32_t value)
-{
-	put_head(p, 1, delta);
-	put_u32(p, value);
+		if (*end == '@')
+			word |= (uint32_t)strtoul(end + 1, &end, 0) << 5;
+		assert_true(p->size - p->len >= 4);
+		memcpy(p->bytes + p->len, &word, 4);
+		p->len += 4;
+	}
 }
 
 static void set_commit(struct page *p, uint64_t commit)
@@ -96,6 +97,15 @@ static void assert_walk(struct page *p, const char *records, int end)
 	assert_string_equal(walk(p, &last), records);
 	assert_int_equal(last, end);
 	free(p->bytes);
+}
+
+/* A page of 4 KiB that begins at 7 ns. */
+static void assert_words(const char *words, const char *records, int end)
+{
+	struct page p = page_new(4096, 7);
+
+	put(&p, words);
+	assert_walk(&p, records, end);
 }
 
 /* ---- recorded ---- */
@@ -226,9 +236,7 @@ TEST(subbuf_count_behind_the_page_is_none)
 /* [T9] */
 TEST(subbuf_empty_page_has_no_record)
 {
-	struct page p = page_new(4096, 5);
-
-	assert_walk(&p, "", 0);
+	assert_words("", "", 0);
 }
 
 /* [T9] */
@@ -238,77 +246,48 @@ TEST(subbuf_short_records_of_each_length)
 
 	for (kind = 1; kind <= 28; kind++) {
 		struct page p = page_new(4096, 7);
-		char want[64];
+		char text[64];
 
-		put_head(&p, kind, 3);
+		snprintf(text, sizeof(text), "%u@3", kind);
+		put(&p, text);
 		for (word = 0; word < kind; word++)
-			put_u32(&p, 0xFFFFFFFF);
-		put_short(&p, 4, 1);
-		snprintf(want, sizeof(want), "3+20/%u 7+%u/4 ", kind * 4, 24 + kind * 4);
-		assert_walk(&p, want, 0);
+			put(&p, "0xFFFFFFFF");
+		put(&p, "1@4 1");
+		snprintf(text, sizeof(text), "3+20/%u 7+%u/4 ", kind * 4, 24 + kind * 4);
+		assert_walk(&p, text, 0);
 	}
 }
 
 /* [T9] */
 TEST(subbuf_length_in_the_first_word_counts_itself)
 {
-	struct page p = page_new(4096, 7);
-	int i;
-
-	put_head(&p, 0, 9);
-	put_u32(&p, 4 + 40);
-	for (i = 0; i < 10; i++)
-		put_u32(&p, 0);
-	put_short(&p, 1, 1);
-	assert_walk(&p, "9+24/40 10+68/4 ", 0);
+	assert_words("0@9 44  0 0 0 0 0 0 0 0 0 0  1@1 1", "9+24/40 10+68/4 ", 0);
 }
 
 /* [T9] a record that was given up keeps its time, but for the 1 that stands for none */
 TEST(subbuf_padding_is_passed_over)
 {
-	struct page p = page_new(4096, 7);
-
-	put_short(&p, 5, 1);
-	put_head(&p, 29, 20);
-	put_u32(&p, 8);
-	put_u32(&p, 0xFFFFFFFF);
-	put_short(&p, 1, 1);
-	put_head(&p, 29, 1);
-	put_u32(&p, 4);
-	put_short(&p, 1, 1);
-	assert_walk(&p, "5+20/4 26+40/4 27+56/4 ", 0);
+	assert_words("1@5 1  29@20 8 0xFFFFFFFF  1@1 1  29@1 4  1@1 1",
+		     "5+20/4 26+40/4 27+56/4 ", 0);
 }
 
 /* [T9] padding without time ends the page, whatever stands behind it */
 TEST(subbuf_last_padding_ends_the_page)
 {
-	struct page p = page_new(4096, 7);
-
-	put_short(&p, 5, 1);
-	put_head(&p, 29, 0);
-	put_short(&p, 5, 1);
-	assert_walk(&p, "5+20/4 ", 0);
+	assert_words("1@5 1  29@0  1@5 1", "5+20/4 ", 0);
 }
 
 /* [T9] */
 TEST(subbuf_last_padding_may_be_one_word)
 {
-	struct page p = page_new(4096, 7);
-
-	put_short(&p, 5, 1);
-	put_head(&p, 29, 0);
-	assert_walk(&p, "5+20/4 ", 0);
+	assert_words("1@5 1  29@0", "5+20/4 ", 0);
 }
 
 /* [T9] */
 TEST(subbuf_time_extend_adds_its_upper_word)
 {
-	struct page p = page_new(4096, 7);
-
-	put_head(&p, 30, 2);
-	put_u32(&p, 3);
-	put_short(&p, 1, 1);
-	assert_walk(&p, "402653187+28/4 ", 0); /* 3 * 2^27 + 2 + 1 */
+	/* 3 * 2^27 + 2 + 1 */
+	assert_words("30@2 3  1@1 1", "402653187+28/4 ", 0);
 }
 
 /* [T9] */
@@ -316,24 +295,16 @@ TEST(subbuf_absolute_stamp_replaces_the_time)
 {
 	struct page p = page_new(4096, 1000);
 
-	put_head(&p, 31, 5);
-	put_u32(&p, 16); /* 2^31 + 5 */
-	put_short(&p, 1, 1);
+	put(&p, "31@5 16  1@1 1"); /* 2^31 + 5 */
 	assert_walk(&p, "2147482654+28/4 ", 0);
 }
 
 /* [T9] the stamp has 59 bits; those above are of the time before, or one more */
 TEST(subbuf_absolute_stamp_keeps_the_upper_bits)
 {
-	const uint64_t top = 3ull << 59;
-	struct page p = page_new(4096, top + 100);
+	struct page p = page_new(4096, (3ull << 59) + 100);
 
-	put_head(&p, 31, 105);
-	put_u32(&p, 0);
-	put_short(&p, 0, 1);
-	put_head(&p, 31, 90);
-	put_u32(&p, 0);
-	put_short(&p, 0, 1);
+	put(&p, "31@105 0  1@0 1  31@90 0  1@0 1");
 	assert_walk(&p, "5+28/4 576460752303423478+44/4 ", 0); /* 2^59 - 10 */
 }
 
@@ -343,10 +314,9 @@ TEST(subbuf_larger_than_a_page)
 	struct page p = page_new(65536, 7);
 	char want[64];
 
-	put_head(&p, 0, 1);
-	put_u32(&p, 4 + 60000);
+	put(&p, "0@1 60004");
 	p.len += 60000;
-	put_short(&p, 1, 1);
+	put(&p, "1@1 1");
 	snprintf(want, sizeof(want), "1+24/60000 2+%u/4 ", 24 + 60000 + 4);
 	assert_walk(&p, want, 0);
 }
@@ -359,13 +329,13 @@ TEST(subbuf_walk_goes_on_when_more_was_copied)
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	put_short(&p, 5, 1);
+	put(&p, "1@5 1");
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 0);
 	assert_int_equal(kmesp_subbuf_extend(&sb, 8), 0);
 	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 1);
 	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 0);
-	put_short(&p, 6, 2);
+	put(&p, "1@6 2");
 	assert_int_equal(kmesp_subbuf_extend(&sb, 16), 0);
 	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 1);
 	assert_int_equal(rec.ts_ns, 7 + 5 + 6);
@@ -398,7 +368,7 @@ TEST(subbuf_extend_is_never_backwards_or_beyond)
 	struct kmes_subbuf_head head;
 	struct kmes_subbuf sb;
 
-	put_short(&p, 5, 1);
+	put(&p, "1@5 1");
 	assert_int_equal(kmesp_subbuf_begin(&sb, p.bytes, p.size, &head), 0);
 	assert_int_equal(kmesp_subbuf_extend(&sb, 8), 0);
 	assert_int_equal(kmesp_subbuf_next(&sb, &rec), 1);
@@ -410,55 +380,39 @@ TEST(subbuf_extend_is_never_backwards_or_beyond)
 /* A record behind the good one that goes on past the end, or that no kernel writes. */
 TEST(subbuf_bad_records_end_the_walk)
 {
-	static const struct {
-		uint32_t kind, delta, word;
-		int words; /* behind the kind's word */
-	} bad[] = {
-		{ 2, 1, 0, 1 },		  /* eight bytes, four are there */
-		{ 28, 1, 0, 1 },	  /* long */
-		{ 0, 1, 0, 1 },		  /* shorter than its own word */
-		{ 0, 1, 3, 1 },		  /* the same */
-		{ 0, 1, 8, 1 },		  /* past the end by a word */
-		{ 0, 1, 0xFFFFFFFC, 1 },  /* past everything */
-		{ 0, 1, 6, 2 },		  /* no whole words */
-		{ 0, 1, 0, 0 },		  /* no length at all */
-		{ 29, 5, 8, 1 },	  /* padding past the end */
-		{ 29, 5, 0xFFFFFFFC, 1 }, /* the same, by far */
-		{ 29, 5, 2, 1 },	  /* padding of half a word */
-		{ 29, 5, 0, 0 },	  /* padding without its length */
-		{ 30, 1, 0, 0 },	  /* half a time */
-		{ 31, 1, 0, 0 },	  /* half a stamp */
+	static const char *const bad[] = {
+		"1@5 1  2@1 0",		  /* eight bytes, four are there */
+		"1@5 1  28@1 0",	  /* long */
+		"1@5 1  0@1 0",		  /* shorter than its own word */
+		"1@5 1  0@1 3",		  /* the same */
+		"1@5 1  0@1 8",		  /* past the end by a word */
+		"1@5 1  0@1 0xFFFFFFFC",  /* past everything */
+		"1@5 1  0@1 6 0",	  /* not a multiple of four */
+		"1@5 1  0@1",		  /* no length at all */
+		"1@5 1  29@5 8",	  /* padding past the end */
+		"1@5 1  29@5 0xFFFFFFFC", /* the same, by far */
+		"1@5 1  29@5 2",	  /* padding of half a word */
+		"1@5 1  29@5",		  /* padding without its length */
+		"1@5 1  30@1",		  /* half a time */
+		"1@5 1  31@1",		  /* half a timestamp */
 	};
 	size_t i;
 
-	for (i = 0; i < COUNT(bad); i++) {
-		struct page p = page_new(4096, 7);
-		int k;
-
-		put_short(&p, 5, 1);
-		put_head(&p, bad[i].kind, bad[i].delta);
-		for (k = 0; k < bad[i].words; k++)
-			put_u32(&p, k ? 0 : bad[i].word);
-		assert_walk(&p, "5+20/4 ", -EBADMSG);
-	}
+	for (i = 0; i < COUNT(bad); i++)
+		assert_words(bad[i], "5+20/4 ", -EBADMSG);
 }
 
 TEST(subbuf_padding_of_no_length_moves_on)
 {
-	struct page p = page_new(4096, 7);
-
-	put_head(&p, 29, 5);
-	put_u32(&p, 0);
-	put_short(&p, 1, 1);
-	/* Its length word is then taken for a record without length. */
-	assert_walk(&p, "", -EBADMSG);
+	/* Its length word is then parsed as a record without length. */
+	assert_words("29@5 0  1@1 1", "", -EBADMSG);
 }
 
 TEST(subbuf_half_a_word_at_the_end_is_bad)
 {
 	struct page p = page_new(4096, 7);
 
-	put_short(&p, 5, 1);
+	put(&p, "1@5 1");
 	p.len += 3;
 	assert_walk(&p, "5+20/4 ", -EBADMSG);
 }
