@@ -414,6 +414,7 @@ libdir      = $(exec_prefix)/lib
 includedir  = $(prefix)/include
 datadir     = $(prefix)/share
 mandir      = $(datadir)/man
+docdir      = $(datadir)/doc/kmes-tools
 compdir     = $(datadir)/bash-completion/completions
 dkmsdir     = /usr/src/kmes-$(VERSION)
 # What a reader needs; the writer's headers are not installed.
@@ -425,7 +426,7 @@ to = '$(DESTDIR)$(1)'
 
 install: all #: programs, library, manual pages, completions; to DESTDIR and prefix, libdir, ...
 	install -d $(call to,$(bindir)) $(call to,$(libdir)/pkgconfig) $(call to,$(includedir)/kmes) \
-		$(call to,$(mandir)/man1) $(call to,$(mandir)/man4) $(call to,$(compdir))
+		$(foreach s,1 3 4,$(call to,$(mandir)/man$(s))) $(call to,$(compdir)) $(call to,$(docdir))
 	install -m 755 $(PROGRAMS) $(call to,$(bindir))
 	install -m 644 $(LIBKMES) $(call to,$(libdir))
 	printf '%s\n' 'prefix=$(prefix)' 'libdir=$(libdir:$(prefix)/%=$${prefix}/%)' \
@@ -435,12 +436,15 @@ install: all #: programs, library, manual pages, completions; to DESTDIR and pre
 		install -m 644 /dev/stdin $(call to,$(libdir)/pkgconfig/kmes.pc)
 	install -m 644 $(HEADERS) $(call to,$(includedir)/kmes)
 	install -m 644 $(TOOLS:%=man/%.1) $(call to,$(mandir)/man1)
+	install -m 644 man/kmes.3 $(call to,$(mandir)/man3)
 	install -m 644 man/kmes.4 $(call to,$(mandir)/man4)
+	install -m 644 doc/follow.c doc/protocol.md $(call to,$(docdir))
 	for t in $(TOOLS); do install -m 644 completions/kmes-tools $(call to,$(compdir))/$$t; done
 
 uninstall: #: remove what install has put there
 	rm -f $(foreach t,$(ALL_TOOLS),$(call to,$(bindir)/$(t)) $(call to,$(mandir)/man1/$(t).1) \
-		$(call to,$(compdir)/$(t))) $(call to,$(mandir)/man4/kmes.4) $(call to,$(libdir)/libkmes.a) \
+		$(call to,$(compdir)/$(t))) $(foreach s,3 4,$(call to,$(mandir)/man$(s)/kmes.$(s))) \
+		$(call to,$(libdir)/libkmes.a) $(call to,$(docdir)/follow.c) $(call to,$(docdir)/protocol.md) \
 		$(call to,$(libdir)/pkgconfig/kmes.pc)
 	rm -rf $(call to,$(includedir)/kmes)
 

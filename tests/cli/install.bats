@@ -14,7 +14,7 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 		[[ -f root/usr/share/man/man1/$tool.1 ]]
 		[[ -f root/usr/share/bash-completion/completions/$tool ]]
 	done
-	[[ -f root/usr/share/man/man4/kmes.4 ]]
+	[[ -f root/usr/share/man/man3/kmes.3 && -f root/usr/share/man/man4/kmes.4 ]]
 }
 
 @test "install lets a program be built against library and header" {
@@ -64,6 +64,56 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 			run ! cc all.c -o all ${flags//$lib/}
 		done
 	}
+}
+
+# build_installed PROGRAM FILE.c: as C11, against what is installed alone.
+build_installed() {
+	local flags
+
+	export PKG_CONFIG_PATH=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=
+	flags=$(pkg-config --define-prefix --static --cflags --libs kmes)
+	# shellcheck disable=SC2086
+	cc -std=c11 -Wall -Wextra -pedantic -Werror "$2" -o "$1" $flags
+}
+
+@test "the installed example follows the rings until it is stopped" {
+	make_here install
+	build_installed follow root/usr/share/doc/kmes-tools/follow.c
+	sim_start --slots=2 --capacity=64K
+	background follow ./follow "$KMES_SOURCE"
+	kmes-emit -c 1 -n 2 -t app.login user=alice
+	wait_for_lines follow.out 2
+	kmes-resize 128K
+	# Larger than the ring, so an event is lost in any case.
+	kill -STOP "${KMES_PIDS[-1]}"
+	kmes-emit -c 0 -n 3000 -t app.flood "text=$(printf '%0100d' 0)"
+	kill -CONT "${KMES_PIDS[-1]}"
+	wait_for_line follow.out 'cpu0 #3001 '
+	kill -TERM "${KMES_PIDS[-1]}"
+	end_of "${KMES_PIDS[-1]}"
+	assert_status 0
+	assert_match "$(sed -n 1p follow.out)" '^[0-9]+\.[0-9]{9} cpu1 #1 app\.login \(12 bytes\)$'
+	assert_equal "$(grep -c 'app.login' follow.out)" 2
+	assert_equal "$(grep -c 'resized to 131072 bytes' follow.out)" 2
+	local lost
+	lost=$(sed -n 's/^cpu0 lost \([0-9]*\) events$/\1/p' follow.out)
+	assert_equal "$(($(grep -c app.flood follow.out) + lost))" 3000
+	assert_equal "$(cat follow.err)" ''
+}
+
+@test "kmes(3) documents what the installed headers declare, and its example compiles" {
+	make_here install
+	sed -n 's/^\.Fn \(kmes_[a-z_]*\).*/\1/p' root/usr/share/man/man3/kmes.3 | sort -u >documented
+	sed -n '/^#define/d; s/^[a-z_].*[ *]\(kmes_[a-z_]*\)(.*/\1/p' \
+		root/usr/include/kmes/kmes{,_abi,_types,_version,_view}.h | sort -u >declared
+	diff documented declared
+	{
+		printf '#include <%s>\n' kmes.h stdio.h stdlib.h
+		echo 'int main(void) {'
+		sed -n '/^.Sh EXAMPLES/,/^.Ed/{ /^\./d; s/\\e/\\/; p }' root/usr/share/man/man3/kmes.3 | sed 1d
+		echo '}'
+	} >example.c
+	build_installed example example.c
 }
 
 @test "installed headers compile as C11 and C++17, alone and together, without warnings" {
