@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* Clocks are asked after this many items of a flood. */
 #define LOOK_EVERY 512u
@@ -17,7 +18,7 @@
 /* Events reach us this much after their stamp at most, the wait for their order included. */
 #define LATE_NS 50000000ull
 /* In a flood that never leaves the rings empty, --until ends so much later at most. */
-#define DRAIN_NS 1000000000ull
+#define DRAIN_NS KMES_NS_PER_S
 #define WAIT_MS 100
 
 struct run {
@@ -35,14 +36,7 @@ struct run {
 	uint64_t reader_looked_ns; /* at stdout's other end */
 };
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
+/* Resolves --since and --until; in a capture a time of day refers to its first event. */
 static void set_times(struct run *run, uint64_t first_ns)
 {
 	dump_options_set_times(run->opts, first_ns);
@@ -63,8 +57,6 @@ static void take_loss(struct run *run, const struct kmes_loss *loss)
 static bool take_event(struct run *run, const struct kmes_event *event)
 {
 	run->tally->read++;
-	if (!run->has_times)
-		set_times(run, event->ts_ns);
 	if (run->has_filter && !kmesp_filter_passes(run->opts->events.filter, event))
 		return false;
 	if (run->recorder)
@@ -101,7 +93,8 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 	if (run->opts->until_ns == UINT64_MAX ||
 	    (run->opts->captures && !run->opts->follow_capture))
 		return false;
-	if (clock_ns(CLOCK_REALTIME) <= cli_sum_capped(run->opts->until_ns, LATE_NS))
+	if (kmesp_clock_ns(CLOCK_REALTIME) <=
+	    cli_sum_capped(run->opts->until_ns, LATE_NS))
 		return false;
 	if (run->drain_ns == UINT64_MAX)
 		run->drain_ns = now_ns + DRAIN_NS;
@@ -112,7 +105,7 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 /* What may have happened meanwhile; true when it ends the run. */
 static bool look_around(struct run *run, bool rings_are_empty, enum dump_end *end)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 
 	run->until_look = LOOK_EVERY;
 	if (cli_signal_arrived(SIGUSR1))
@@ -136,7 +129,7 @@ static bool is_over(void *arg)
 
 	if (cli_signal_arrived(SIGUSR1))
 		dump_tally_print(run->tally, run->has_filter);
-	return is_time_up(run, clock_ns(CLOCK_MONOTONIC), true);
+	return is_time_up(run, kmesp_clock_ns(CLOCK_MONOTONIC), true);
 }
 
 /* How long there is nothing to do but to wait for events. */
@@ -146,7 +139,7 @@ static int wait_ms(const struct run *run)
 
 	if (run->stop_ns == UINT64_MAX)
 		return WAIT_MS;
-	now_ns = clock_ns(CLOCK_MONOTONIC);
+	now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	left_ns = run->stop_ns > now_ns ? run->stop_ns - now_ns : 0;
 	return left_ns / 1000000 >= WAIT_MS ? WAIT_MS : (int)(left_ns / 1000000) + 1;
 }
@@ -183,43 +176,65 @@ static void take_rest(struct run *run)
 	struct kmes_item item;
 
 	while (run->tally->printed < run->opts->count && !has_failed(run) &&
-	       dump_playback_rest(&run->input->playback, &item))
+	       dump_playback_rest(&run->input->playback, &item)) {
+		if (!run->has_times && item.kind == KMES_ITEM_EVENT)
+			set_times(run, item.event->ts_ns);
 		if (take_item(run, &item))
 			return;
+	}
+}
+
+/* Waits for the next item; false: `*end` is why there is none. */
+static bool next_item(struct run *run, struct kmes_item *item, enum dump_end *end)
+{
+	int rc;
+
+	if (!--run->until_look && look_around(run, false, end))
+		return false;
+	for (;;) {
+		*end = DUMP_END_STOPPED;
+		if (cli_stop_signal())
+			return false;
+		*end = DUMP_END_OUTPUT;
+		if (has_failed(run))
+			return false;
+		rc = dump_input_next(run->input, item);
+		open_record(run);
+		if (rc > 0)
+			return true;
+		if (rc < 0) {
+			*end = end_of_input(rc);
+			return false;
+		}
+		cli_print_flush(run->printer);
+		if (look_around(run, true, end))
+			return false;
+		if (dump_input_wait(run->input, wait_ms(run),
+				    run->writes_stdout ? cli_print_fd(run->printer) : -1))
+			cli_print_check_reader(run->printer);
+	}
 }
 
 static enum dump_end loop(struct run *run)
 {
 	struct kmes_item item;
 	enum dump_end end;
-	int rc;
 
 	open_record(run);
 	if (look_around(run, false, &end))
 		return end;
-	for (;;) {
-		if (cli_stop_signal())
-			return DUMP_END_STOPPED;
-		if (has_failed(run))
-			return DUMP_END_OUTPUT;
-		rc = dump_input_next(run->input, &item);
-		open_record(run);
-		if (rc > 0) {
-			if (take_item(run, &item))
-				return DUMP_END_DONE;
-			if (!--run->until_look && look_around(run, false, &end))
-				return end;
-			continue;
-		}
-		if (rc < 0)
-			return end_of_input(rc);
-		cli_print_flush(run->printer);
-		if (look_around(run, true, &end))
+	while (!run->has_times) {
+		if (!next_item(run, &item, &end))
 			return end;
-		if (dump_input_wait(run->input, wait_ms(run),
-				    run->writes_stdout ? cli_print_fd(run->printer) : -1))
-			cli_print_check_reader(run->printer);
+		if (item.kind == KMES_ITEM_EVENT)
+			set_times(run, item.event->ts_ns);
+		if (take_item(run, &item))
+			return DUMP_END_DONE;
 	}
+	while (next_item(run, &item, &end))
+		if (take_item(run, &item))
+			return DUMP_END_DONE;
+	return end;
 }
 
 /* Who is slow to read what is printed must not keep a capture from the disk. */
@@ -232,7 +247,7 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		       struct cli_printer *printer, struct dump_recorder *recorder,
 		       struct dump_tally *tally)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	enum dump_end end;
 	struct run run = {
 		.opts = opts,
