@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 
 /* ---- rings ---- */
@@ -95,7 +95,6 @@ bool dump_input_is_sound(const struct dump_input *in)
 
 void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info)
 {
-	struct timespec now;
 	int slots;
 
 	if (in->is_row) {
@@ -104,8 +103,7 @@ void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info
 	}
 	memset(info, 0, sizeof(*info));
 	info->flags = in->order_flag;
-	clock_gettime(CLOCK_REALTIME, &now);
-	info->start_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	info->start_ns = kmesp_clock_ns(CLOCK_REALTIME);
 	kmes_boot_id(info->boot_id);
 	memcpy(info->stream_id, kmes_source_stream_id(in->src), sizeof(info->stream_id));
 	slots = kmes_source_slots(in->src, NULL);

@@ -5,9 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/capture.h"
 
 enum {
@@ -200,14 +200,6 @@ static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* A point in time, if it was given. */
 static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 		       const char *text, const char *option)
@@ -217,8 +209,8 @@ static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 
 	if (!text)
 		return false;
-	if (kmesp_when_parse(when, text, now_ns(), opts->events.time == KMES_TIME_LOCAL,
-			     &why)) {
+	if (kmesp_when_parse(when, text, kmesp_clock_ns(CLOCK_REALTIME),
+			     opts->events.time == KMES_TIME_LOCAL, &why)) {
 		snprintf(what, sizeof(what), "--%s: %s", option, why);
 		cli_usage_error(what, text);
 	}
@@ -346,7 +338,7 @@ static uint64_t point_of(const struct dump_opts *opts, const struct kmes_when *w
 
 void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns)
 {
-	uint64_t now = now_ns();
+	uint64_t now = kmesp_clock_ns(CLOCK_REALTIME);
 	uint64_t since_ns = 0;
 
 	if (opts->has_since)

@@ -17,8 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
+
 #define CPU_IDS 65536u
 #define CHUNK_SIZE (256u << 10)
+/* Events in their order of arrival, below the CPU in a key. */
+#define SERIAL_BITS 48
 
 struct chunk {
 	size_t size, used;
@@ -44,16 +48,9 @@ struct recording {
 struct entry {
 	struct recording *recording;
 	struct chunk *chunk;
-	uint64_t serial;
-	uint32_t cpu;  /* of the key */
 	uint32_t size; /* 0: a loss */
 	struct kmes_loss loss;
 	uint8_t bytes[];
-};
-
-struct slot {
-	uint64_t major;
-	struct entry *entry;
 };
 
 /* Of one CPU of a recording: the queue's latest stamp. */
@@ -66,8 +63,8 @@ struct dump_order {
 	enum kmes_reader_order order;
 	size_t bytes, size; /* taken, and to be taken at most */
 	bool is_draining;
-	struct slot *heap;
-	size_t len, room;
+	struct kmes_heap heap; /* of entries: by stamp or recording, CPU, arrival */
+	size_t room;
 	uint64_t serial, late;
 	uint64_t given_ns; /* the stamp of what left last */
 	struct recording *newest;
@@ -96,54 +93,17 @@ int dump_order_new(struct dump_order **out, enum kmes_reader_order order, size_t
 
 /* ---- the heap ---- */
 
-static bool is_before(const struct slot *a, const struct slot *b)
-{
-	if (a->major != b->major)
-		return a->major < b->major;
-	if (a->entry->cpu != b->entry->cpu)
-		return a->entry->cpu < b->entry->cpu;
-	return a->entry->serial < b->entry->serial;
-}
-
-static void heap_push(struct dump_order *o, struct slot slot)
-{
-	size_t i = o->len++;
-
-	while (i && is_before(&slot, &o->heap[(i - 1) / 2])) {
-		o->heap[i] = o->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	o->heap[i] = slot;
-}
-
-static struct slot heap_pop(struct dump_order *o)
-{
-	struct slot first = o->heap[0], last = o->heap[--o->len];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < o->len) {
-		if (child + 1 < o->len && is_before(&o->heap[child + 1], &o->heap[child]))
-			child++;
-		if (!is_before(&o->heap[child], &last))
-			break;
-		o->heap[i] = o->heap[child];
-		i = child;
-	}
-	o->heap[i] = last;
-	return first;
-}
-
 static int heap_reserve(struct dump_order *o)
 {
 	size_t room = o->room ? 2 * o->room : 1024;
-	struct slot *heap;
+	struct kmes_heap_entry *entries;
 
-	if (o->len < o->room)
+	if (o->heap.len < o->room)
 		return 0;
-	heap = realloc(o->heap, room * sizeof(*heap));
-	if (!heap)
+	entries = realloc(o->heap.entries, room * sizeof(*entries));
+	if (!entries)
 		return -ENOMEM;
-	o->heap = heap;
+	o->heap.entries = entries;
 	o->room = room;
 	return 0;
 }
@@ -223,14 +183,14 @@ void dump_order_free(struct dump_order *o)
 		return;
 	if (o->out)
 		free_entry(o, o->out);
-	while (o->len)
-		free_entry(o, heap_pop(o).entry);
+	while (o->heap.len)
+		free_entry(o, kmesp_heap_pop(&o->heap).item);
 	if (o->filling)
 		put_chunk(o, o->filling);
 	put_recording(o->newest);
 	free(o->spare);
 	free(o->queues);
-	free(o->heap);
+	free(o->heap.entries);
 	free(o);
 }
 
@@ -301,7 +261,7 @@ static struct key find_key(struct dump_order *o, struct recording *recording,
 
 bool dump_order_wants_more(const struct dump_order *o)
 {
-	return !o->is_draining && (!o->len || o->bytes < o->size);
+	return !o->is_draining && (!o->heap.len || o->bytes < o->size);
 }
 
 int dump_order_add(struct dump_order *o, const struct kmes_item *item,
@@ -320,15 +280,18 @@ int dump_order_add(struct dump_order *o, const struct kmes_item *item,
 	key = find_key(o, recording, item);
 	recording->users++;
 	entry->recording = recording;
-	entry->serial = o->serial++;
-	entry->cpu = key.cpu;
 	entry->size = size;
 	if (size)
 		memcpy(entry->bytes, item->event->bytes, size);
 	else
 		entry->loss = item->loss;
 	o->late += o->order == KMES_ORDER_TIME && key.major < o->given_ns;
-	heap_push(o, (struct slot){ key.major, entry });
+	kmesp_heap_push(&o->heap,
+			(struct kmes_heap_entry){
+				.key = key.major,
+				.tie = (uint64_t)key.cpu << SERIAL_BITS | o->serial++,
+				.item = entry,
+			});
 	return 0;
 }
 
@@ -339,7 +302,7 @@ void dump_order_drain(struct dump_order *o)
 
 bool dump_order_is_empty(const struct dump_order *o)
 {
-	return !o->len;
+	return !o->heap.len;
 }
 
 uint64_t dump_order_late(const struct dump_order *o)
@@ -347,13 +310,13 @@ uint64_t dump_order_late(const struct dump_order *o)
 	return o->late;
 }
 
-static void give(struct dump_order *o, struct slot slot, struct kmes_item *item,
-		 struct kmes_capture_info *info)
+static void give(struct dump_order *o, struct kmes_heap_entry first,
+		 struct kmes_item *item, struct kmes_capture_info *info)
 {
-	struct entry *entry = slot.entry;
+	struct entry *entry = first.item;
 
 	o->out = entry;
-	o->given_ns = slot.major;
+	o->given_ns = first.key;
 	*info = entry->recording->info;
 	if (!entry->size) {
 		item->kind = KMES_ITEM_LOSS;
@@ -377,10 +340,10 @@ int dump_order_take(struct dump_order *o, struct kmes_item *item,
 	/* A run of each CPU, as long as the window is wide. */
 	if (o->order == KMES_ORDER_CPU)
 		o->is_draining = true;
-	if (!o->len) {
+	if (!o->heap.len) {
 		o->is_draining = false;
 		return 0;
 	}
-	give(o, heap_pop(o), item, info);
+	give(o, kmesp_heap_pop(&o->heap), item, info);
 	return 1;
 }

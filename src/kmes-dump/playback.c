@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 /* So many events of CPUs that are not wanted, and the caller may look around. */
 #define PASSED_MAX 65536u
 /* Events are held for their order so long at most once nothing more comes. */
@@ -144,13 +144,11 @@ static int next_as_it_stands(struct dump_playback *playback, struct kmes_item *i
 
 static bool has_held_long(struct dump_playback *playback)
 {
-	struct timespec now;
 	uint64_t now_ns;
 
 	if (dump_order_is_empty(playback->order))
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	if (!playback->held_since_ns)
 		playback->held_since_ns = now_ns;
 	return now_ns - playback->held_since_ns >= HOLD_NS;

@@ -9,23 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 
 /* Whether somebody reads a FIFO by now is asked after so often. */
 #define FIFO_MS 20
 /* A kill may cost a second: the machine has the rest to stand still. */
 #define PUSH_NS 250000000u
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool is_stdout(const struct dump_recorder *rec)
 {
@@ -222,7 +214,7 @@ static int begin(struct dump_recorder *rec, bool append)
 		fail(rec, r, 0);
 		return r;
 	}
-	rec->opened_ns = now_ns();
+	rec->opened_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	rec->pushed_ns = rec->opened_ns;
 	rec->events = 0;
 	while (rec->opts->keep && (r = keep_newest(rec, rec->opts->keep)) > 0)
