@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#define KMES_NS_PER_S 1000000000ull
-#define KMES_NS_PER_MS 1000000ull
+#define KMES_NS_PER_S UINT64_C(1000000000)
+#define KMES_NS_PER_MS UINT64_C(1000000)
 
 static inline uint64_t kmesp_timespec_ns(const struct timespec *ts)
 {

@@ -87,15 +87,6 @@ void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss)
 		send(p);
 }
 
-void cli_print_line(struct cli_printer *p, const char *line, size_t len)
-{
-	char *to = kmesp_out_room(&p->out.buf, kmesp_out_begin(&p->out.buf), len);
-
-	kmesp_out_end(&p->out.buf, kmesp_put_bytes(to, line, len));
-	if (p->line_buffered)
-		send(p);
-}
-
 void cli_print_flush(struct cli_printer *p)
 {
 	if (p->out.buf.len)

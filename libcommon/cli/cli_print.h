@@ -40,9 +40,6 @@ void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss);
 /* `before(arg)` is called before each write that may have to wait for who reads. */
 void cli_print_before_wait(struct cli_printer *p, void (*before)(void *arg), void *arg);
 
-/* A line that is neither, whole and with its newline; at most KMES_OUT_PIECE bytes. */
-void cli_print_line(struct cli_printer *p, const char *line, size_t len);
-
 /* Sends what has been printed so far. */
 void cli_print_flush(struct cli_printer *p);
 

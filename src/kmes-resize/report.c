@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* report.c - says what a change of capacity did, or would do, as text and as JSON. */
+/* report.c - reports what a change of capacity did, or would do, as text or JSON. */
 #include "report.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "base/json_out.h"
 
 typedef unsigned long long ull;
-
-static void say(struct cli_out *out, const char *format, ...) CLI_PRINTF(2, 3);
-
-static void say(struct cli_out *out, const char *format, ...)
-{
-	char line[512];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	cli_out_write(out, line, (size_t)n);
-}
 
 static void text_change(struct cli_out *out, const struct resize_change *change)
 {
@@ -29,22 +14,25 @@ static void text_change(struct cli_out *out, const struct resize_change *change)
 		const struct resize_ring *r = &change->rings->ring[i];
 
 		if (change->forecast)
-			say(out, "cpu%u: %llu -> %llu, would keep %llu of %llu events\n",
-			    r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
-			    (ull)r->kept, (ull)r->before);
+			cli_out_printf(
+				out,
+				"cpu%u: %llu -> %llu, would keep %llu of %llu events\n",
+				r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
+				(ull)r->kept, (ull)r->before);
 		else
-			say(out,
-			    "cpu%u: %llu -> %llu, generation %llu -> %llu, kept %llu of %llu "
-			    "events\n",
-			    r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
-			    (ull)r->old_generation, (ull)r->new_generation, (ull)r->kept,
-			    (ull)r->before);
+			cli_out_printf(
+				out,
+				"cpu%u: %llu -> %llu, generation %llu -> %llu, kept %llu of %llu "
+				"events\n",
+				r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
+				(ull)r->old_generation, (ull)r->new_generation,
+				(ull)r->kept, (ull)r->before);
 	}
 }
 
 static void text_same(struct cli_out *out, const struct resize_change *change)
 {
-	say(out, "already %llu\n", (ull)change->capacity);
+	cli_out_printf(out, "already %llu\n", (ull)change->capacity);
 }
 
 static void text_state(struct cli_out *out, const struct resize_rings *rings,
@@ -52,46 +40,65 @@ static void text_state(struct cli_out *out, const struct resize_rings *rings,
 {
 	unsigned int i;
 
-	say(out, "capacity %llu, a power of two from %llu to %llu\n", (ull)capacity,
-	    KMES_CAPACITY_MIN, KMES_CAPACITY_MAX);
+	cli_out_printf(out, "capacity %llu, a power of two from %llu to %llu\n",
+		       (ull)capacity, KMES_CAPACITY_MIN, KMES_CAPACITY_MAX);
 	for (i = 0; i < rings->count; i++)
-		say(out, "cpu%u: capacity %llu, generation %llu\n", rings->ring[i].cpu,
-		    (ull)rings->ring[i].map.view.capacity,
-		    (ull)rings->ring[i].new_generation);
+		cli_out_printf(out, "cpu%u: capacity %llu, generation %llu\n",
+			       rings->ring[i].cpu, (ull)rings->ring[i].map.view.capacity,
+			       (ull)rings->ring[i].new_generation);
 }
 
 static void json_change(struct cli_out *out, const struct resize_change *change)
 {
+	struct kmes_json_out j;
 	unsigned int i;
 
-	say(out, "{\"old\":%llu,\"new\":%llu,\"rings\":[", (ull)change->old_capacity,
-	    (ull)change->capacity);
+	kmesp_json_begin(&j, &out->buf);
+	kmesp_json_open_object(&j, NULL);
+	kmesp_json_u64(&j, "old", change->old_capacity);
+	kmesp_json_u64(&j, "new", change->capacity);
+	kmesp_json_open_array(&j, "rings");
 	for (i = 0; i < change->rings->count; i++) {
 		const struct resize_ring *r = &change->rings->ring[i];
 
-		say(out,
-		    "%s{\"cpu\":%u,\"generation\":[%llu,%llu],\"before\":%llu,"
-		    "\"kept\":%llu,\"lost\":%llu}",
-		    i ? "," : "", r->cpu, (ull)r->old_generation, (ull)r->new_generation,
-		    (ull)r->before, (ull)r->kept, (ull)(r->before - r->kept));
+		kmesp_json_open_object(&j, NULL);
+		kmesp_json_u64(&j, "cpu", r->cpu);
+		kmesp_json_open_array(&j, "generation");
+		kmesp_json_u64(&j, NULL, r->old_generation);
+		kmesp_json_u64(&j, NULL, r->new_generation);
+		kmesp_json_close(&j);
+		kmesp_json_u64(&j, "before", r->before);
+		kmesp_json_u64(&j, "kept", r->kept);
+		kmesp_json_u64(&j, "lost", r->before - r->kept);
+		kmesp_json_close(&j);
 	}
-	say(out, "]}\n");
+	kmesp_json_close(&j);
+	kmesp_json_close(&j);
 }
 
-/* The same object, in which nothing has changed. */
 static void json_state(struct cli_out *out, const struct resize_rings *rings,
 		       uint64_t capacity)
 {
+	struct kmes_json_out j;
 	unsigned int i;
 
-	say(out, "{\"capacity\":%llu,\"min\":%llu,\"max\":%llu,\"rings\":[",
-	    (ull)capacity, KMES_CAPACITY_MIN, KMES_CAPACITY_MAX);
-	for (i = 0; i < rings->count; i++)
-		say(out, "%s{\"cpu\":%u,\"capacity\":%llu,\"generation\":%llu}",
-		    i ? "," : "", rings->ring[i].cpu,
-		    (ull)rings->ring[i].map.view.capacity,
-		    (ull)rings->ring[i].new_generation);
-	say(out, "]}\n");
+	kmesp_json_begin(&j, &out->buf);
+	kmesp_json_open_object(&j, NULL);
+	kmesp_json_u64(&j, "capacity", capacity);
+	kmesp_json_u64(&j, "min", KMES_CAPACITY_MIN);
+	kmesp_json_u64(&j, "max", KMES_CAPACITY_MAX);
+	kmesp_json_open_array(&j, "rings");
+	for (i = 0; i < rings->count; i++) {
+		const struct resize_ring *r = &rings->ring[i];
+
+		kmesp_json_open_object(&j, NULL);
+		kmesp_json_u64(&j, "cpu", r->cpu);
+		kmesp_json_u64(&j, "capacity", r->map.view.capacity);
+		kmesp_json_u64(&j, "generation", r->new_generation);
+		kmesp_json_close(&j);
+	}
+	kmesp_json_close(&j);
+	kmesp_json_close(&j);
 }
 
 const struct resize_format resize_text = {

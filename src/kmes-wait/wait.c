@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/json_out.h"
@@ -47,27 +46,46 @@ static bool is_json(const struct wait *w)
 
 static void print_resize(struct wait *w, const struct kmes_resize *r)
 {
-	const char *format = is_json(w) ? "{\"cpu\":%u,\"resized\":[%" PRIu64 ",%" PRIu64
-					  "],\"generation\":[%" PRIu64 ",%" PRIu64 "]}\n"
-					: "--- cpu%u: resized %" PRIu64 " -> %" PRIu64
-					  ", generation %" PRIu64 " -> %" PRIu64 " ---\n";
-	char line[256];
-	int len = snprintf(line, sizeof(line), format, r->cpu, r->old_capacity,
-			   r->new_capacity, r->old_generation, r->new_generation);
+	struct cli_out *out = &w->printer->out;
+	struct kmes_json_out j;
 
-	cli_print_line(w->printer, line, (size_t)len);
+	if (!is_json(w)) {
+		cli_out_printf(out,
+			       "--- cpu%u: resized %" PRIu64 " -> %" PRIu64
+			       ", generation %" PRIu64 " -> %" PRIu64 " ---\n",
+			       r->cpu, r->old_capacity, r->new_capacity,
+			       r->old_generation, r->new_generation);
+		return;
+	}
+	kmesp_json_begin(&j, &out->buf);
+	kmesp_json_open_object(&j, NULL);
+	kmesp_json_u64(&j, "cpu", r->cpu);
+	kmesp_json_open_array(&j, "resized");
+	kmesp_json_u64(&j, NULL, r->old_capacity);
+	kmesp_json_u64(&j, NULL, r->new_capacity);
+	kmesp_json_close(&j);
+	kmesp_json_open_array(&j, "generation");
+	kmesp_json_u64(&j, NULL, r->old_generation);
+	kmesp_json_u64(&j, NULL, r->new_generation);
+	kmesp_json_close(&j);
+	kmesp_json_close(&j);
 }
 
 static void print_idle(struct wait *w)
 {
-	const char *format = is_json(w) ? "{\"idle_seconds\":%" PRIu64 ".%09" PRIu64 "}\n"
-					: "--- no event for %" PRIu64 ".%09" PRIu64
-					  " s ---\n";
+	struct cli_out *out = &w->printer->out;
 	uint64_t ns = w->opts->idle_ns;
-	char line[96];
-	int len = snprintf(line, sizeof(line), format, ns / 1000000000, ns % 1000000000);
+	struct kmes_json_out j;
 
-	cli_print_line(w->printer, line, (size_t)len);
+	if (!is_json(w)) {
+		cli_out_printf(out, "--- no event for %" PRIu64 ".%09" PRIu64 " s ---\n",
+			       ns / KMES_NS_PER_S, ns % KMES_NS_PER_S);
+		return;
+	}
+	kmesp_json_begin(&j, &out->buf);
+	kmesp_json_open_object(&j, NULL);
+	kmesp_json_seconds(&j, "idle_seconds", ns);
+	kmesp_json_close(&j);
 }
 
 /* True when it was the last one that was waited for. */
