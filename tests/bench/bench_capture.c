@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "capture/capture.h"
 
 #define RATE 1000000u
@@ -30,77 +31,6 @@
 #define ROUNDS 5
 
 static double longest_pause; /* of who writes at RATE, seconds */
-static const char *bin_dir;
-static char folder[] = "/dev/shm/kmes-bench.XXXXXX";
-static char source[64];
-static pid_t simulator, recorder;
-
-static void clean_up(void)
-{
-	char command[128];
-
-	if (recorder > 0)
-		kill(recorder, SIGKILL);
-	if (simulator > 0)
-		kill(simulator, SIGTERM);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	if (system(command))
-		fprintf(stderr, "bench_capture: %s is left behind\n", folder);
-}
-
-static _Noreturn void die(const char *what)
-{
-	fprintf(stderr, "bench_capture: %s: %s\n", what, strerror(errno));
-	clean_up();
-	exit(1);
-}
-
-/* Starts a program with its stdout on `out`. */
-static pid_t start(const char *program, const char *const *argv, int out)
-{
-	char path[4096];
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("fork");
-	if (pid)
-		return pid;
-	dup2(out, STDOUT_FILENO);
-	snprintf(path, sizeof(path), "%s/%s", bin_dir, program);
-	if (!strncmp(program, "kmes-", 5))
-		execv(path, (char *const *)argv);
-	else
-		execvp(program, (char *const *)argv);
-	_exit(127);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-static void simulator_start(void)
-{
-	static char socket_arg[64];
-	static const char *const args[] = { "kmes-sim",	     socket_arg, "--slots=1",
-					    "--capacity=4M", "--exempt", NULL };
-	char line[256];
-	int fds[2];
-	FILE *out;
-
-	if (!mkdtemp(folder) || pipe2(fds, O_CLOEXEC) < 0)
-		die("setup");
-	snprintf(socket_arg, sizeof(socket_arg), "--socket=%s/sock", folder);
-	snprintf(source, sizeof(source), "sim:%s/sock", folder);
-	simulator = start("kmes-sim", args, fds[1]);
-	close(fds[1]);
-	out = fdopen(fds[0], "r");
-	if (!out || !fgets(line, sizeof(line), out))
-		die("kmes-sim does not start");
-}
 
 /* A payload of 67 bytes in which what varies in life does. */
 static uint16_t make_payload(char *to, uint64_t n)
@@ -121,9 +51,9 @@ static uint16_t make_payload(char *to, uint64_t n)
 /* Waits for a turn; returns when the next one is. */
 static double take_turn(double due)
 {
-	double late = now() - due;
+	double late = bench_now() - due;
 
-	for (; late < 0; late = now() - due)
+	for (; late < 0; late = bench_now() - due)
 		usleep(100);
 	if (late > longest_pause)
 		longest_pause = late;
@@ -139,13 +69,13 @@ static uint64_t emit(double duration, uint64_t count)
 	struct kmes_record records[KMES_BATCH_MAX];
 	struct kmes_error err = { "" };
 	struct kmes_source *src;
-	double begin = now(), due = begin;
+	double begin = bench_now(), due = begin;
 	uint64_t total = 0;
 	uint32_t i, emitted;
 
-	if (kmes_source_open(&src, source, NULL, &err))
-		die(err.text);
-	while (count ? total < count : now() - begin < duration) {
+	if (kmes_source_open(&src, bench_source, NULL, &err))
+		bench_die(err.text);
+	while (count ? total < count : bench_now() - begin < duration) {
 		if (!count)
 			due = take_turn(due);
 		for (i = 0; i < KMES_BATCH_MAX; i++)
@@ -154,7 +84,7 @@ static uint64_t emit(double duration, uint64_t count)
 				make_payload(payloads[i], total + i), 16
 			};
 		if (kmes_source_emit_batch(src, 0, records, KMES_BATCH_MAX, &emitted))
-			die("emit");
+			bench_die("emit");
 		total += emitted;
 	}
 	kmes_source_close(src);
@@ -174,7 +104,7 @@ static struct held read_back(const char *path)
 	int rc;
 
 	if (kmesp_capture_open(&r, open(path, O_RDONLY | O_CLOEXEC), false) < 0)
-		die(path);
+		bench_die(path);
 	while ((rc = kmesp_capture_next(r, &item)) >= 0) {
 		if (rc && item.kind == KMES_ITEM_LOSS)
 			held.lost += item.loss.last - item.loss.first + 1;
@@ -184,7 +114,7 @@ static struct held read_back(const char *path)
 		}
 	}
 	if (rc != -ENODATA)
-		die("the capture is not complete");
+		bench_die("the capture is not complete");
 	kmesp_capture_close(r);
 	return held;
 }
@@ -193,54 +123,46 @@ static struct held read_back(const char *path)
 static struct held record(const char *path, double duration, uint64_t count, double *rate,
 			  double *cpu)
 {
-	const char *args[] = { "kmes-dump", "-q", "-S", source, "-w", path, NULL };
+	const char *args[] = { "kmes-dump", "-q", "-S", bench_source, "-w", path, NULL };
 	struct rusage usage;
 	double begin;
 	int status;
 
-	recorder = start("kmes-dump", args, STDERR_FILENO);
+	pid_t recorder = bench_start(args, STDERR_FILENO);
 	usleep(500000);
-	begin = now();
-	*rate = (double)emit(duration, count) / (now() - begin);
+	begin = bench_now();
+	*rate = (double)emit(duration, count) / (bench_now() - begin);
 	usleep(500000);
 	kill(recorder, SIGTERM);
 	if (wait4(recorder, &status, 0, &usage) < 0 || status)
-		die("kmes-dump -w failed");
-	recorder = 0;
+		bench_die("kmes-dump -w failed");
 	*cpu = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
 	       (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
 	return read_back(path);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double time_of(const char *program, const char *const *argv, const char *to)
+static double time_of(const char *const *argv, const char *to)
 {
 	int status, out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	double begin = now();
+	double begin = bench_now();
 	pid_t pid;
 
 	if (out < 0)
-		die(to);
-	pid = start(program, argv, out);
+		bench_die(to);
+	pid = bench_start(argv, out);
 	close(out);
 	if (waitpid(pid, &status, 0) < 0)
-		die(program);
-	return status ? -1 : now() - begin;
+		bench_die(argv[0]);
+	return status ? -1 : bench_now() - begin;
 }
 
 static void show(const char *name, double *seconds, double megabytes, const char *path)
 {
 	struct stat st;
 
-	qsort(seconds, ROUNDS, sizeof(*seconds), ascending);
+	bench_sort(seconds, ROUNDS);
 	if (stat(path, &st) < 0)
-		die(path);
+		bench_die(path);
 	printf("%-28s %7.0f MB/s, median %.0f; to %.1f %%\n", name,
 	       megabytes / seconds[0], megabytes / seconds[ROUNDS / 2],
 	       (double)st.st_size / megabytes / 1e4);
@@ -251,23 +173,23 @@ static void compare_packing(const char *plain)
 	const char *ours[] = { "kmes-dump", "-q", "-r", plain, "-z", "-w", "-", NULL };
 	const char *theirs[] = { "pigz", "-1", "-c", plain, NULL };
 	double our_time[ROUNDS], their_time[ROUNDS];
-	char our_file[64], their_file[64];
+	char our_file[96], their_file[96];
 	bool has_pigz = true;
 	struct stat st;
 	int i;
 
-	snprintf(our_file, sizeof(our_file), "%s/ours.gz", folder);
-	snprintf(their_file, sizeof(their_file), "%s/theirs.gz", folder);
+	snprintf(our_file, sizeof(our_file), "%s/ours.gz", bench_folder);
+	snprintf(their_file, sizeof(their_file), "%s/theirs.gz", bench_folder);
 	for (i = 0; i < ROUNDS; i++) {
-		our_time[i] = time_of("kmes-dump", ours, our_file);
+		our_time[i] = time_of(ours, our_file);
 		if (our_time[i] < 0)
-			die("kmes-dump -z failed");
+			bench_die("kmes-dump -z failed");
 		if (has_pigz)
-			their_time[i] = time_of("pigz", theirs, their_file);
+			their_time[i] = time_of(theirs, their_file);
 		has_pigz = has_pigz && their_time[i] >= 0;
 	}
 	if (stat(plain, &st) < 0)
-		die(plain);
+		bench_die(plain);
 	show("kmes-dump -r -z -w", our_time, (double)st.st_size / 1e6, our_file);
 	if (has_pigz)
 		show("pigz -1", their_time, (double)st.st_size / 1e6, their_file);
@@ -280,11 +202,10 @@ int main(void)
 	const char *seconds = getenv("KMES_BENCH_SECONDS");
 	double duration = seconds ? strtod(seconds, NULL) : 20, rate, cpu;
 	struct held held;
-	char path[64];
+	char path[96];
 
-	bin_dir = getenv("KMES_BIN") ? getenv("KMES_BIN") : "build/bin";
-	simulator_start();
-	snprintf(path, sizeof(path), "%s/plain.kmes", folder);
+	bench_sim_start("/dev/shm", "4M");
+	snprintf(path, sizeof(path), "%s/plain.kmes", bench_folder);
 	held = record(path, duration, 0, &rate, &cpu);
 	printf("recorded %.2f million events/s of %u bytes for %.0f s: %" PRIu64
 	       " events, %" PRIu64
@@ -294,6 +215,6 @@ int main(void)
 	fflush(stdout);
 	held = record(path, 0, PACKED_EVENTS, &rate, &cpu);
 	compare_packing(path);
-	clean_up();
+	bench_sim_stop();
 	return 0;
 }
