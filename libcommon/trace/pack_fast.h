@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * pack_fast.h - writes heads and numbers of MessagePack where there is room for the
- * longest of them; private to the library.
+ * pack_fast.h - writes MessagePack headers and numbers without checks for room.
  *
- * Each function wants KMES_PUT_SIZE writable bytes and returns where the next value goes;
- * of what is behind that as many bytes may be overwritten. kmes_pack.h is for all who
- * cannot promise so much.
+ * Each function needs KMES_PUT_SIZE writable bytes, may overwrite all of them, and
+ * returns where the next value goes. kmes_pack.h is for callers that cannot guarantee the
+ * room.
  */
 #ifndef KMES_PACK_FAST_H
 #define KMES_PACK_FAST_H
 #include <stdint.h>
 #include <string.h>
 
-/* A form's byte and a number of eight. */
+/* A format byte and an eight-byte number. */
 #define KMES_PUT_SIZE 9u
 
-/*
- * A form's byte and a big-endian number of `bytes` bytes (0 to 8) behind it.
- * Returns its end; what is behind that, up to KMES_PUT_SIZE bytes, is overwritten.
- */
+/* A format byte and a big-endian number of `bytes` bytes (0 to 8). */
 static inline uint8_t *kmesp_pack_form(uint8_t *to, uint8_t form, uint64_t v,
 				       unsigned int bytes)
 {
@@ -30,13 +26,13 @@ static inline uint8_t *kmesp_pack_form(uint8_t *to, uint8_t form, uint64_t v,
 }
 
 /*
- * How a number is put whose highest bit is the N-th; behind the 64 for those that are not
- * negative as many for negative ones, by the highest bit that is 0. Sizes of numbers are
- * hard to foretell, so none of this is decided by jumps.
+ * The encoding of a number by its highest set bit; entries 64 to 127 are for negative
+ * numbers, by their highest clear bit. A table, because branches on the size of a number
+ * are mispredicted.
  */
 struct kmes_pack_number {
-	uint8_t form, mask; /* the first byte: form, and what of the number mask has */
-	uint8_t shift;	    /* brings the number's bytes to the upper end */
+	uint8_t form, mask; /* the first byte: format, and the number under the mask */
+	uint8_t shift;	    /* moves the number to the upper bytes */
 	uint8_t size;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * source_tracefs.c - a stock kernel's own trace events: an instance, the wanted events
- * switched on in it, and one mapped buffer a CPU.
+ * source_tracefs.c - trace events of a stock kernel: an instance with the selected events
+ * enabled, and one mapped buffer per CPU.
  *
- * The instance is made when the first ring is opened, so that a tool that only asks
- * leaves no trace.
+ * The instance is created when the first ring is opened, so that a query has no side
+ * effects.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,22 +20,22 @@
 #include "trace/trace_select.h"
 
 #define EVENTS_DEFAULT "sched/sched_process_*"
-/* As much a CPU as a KMES ring has. */
+/* Per CPU, the default capacity of a KMES ring. */
 #define BUFFER_KB "4096"
-/* Four pages: the reader is moved four times less often, and the writer, too. */
+/* Four pages: fewer swaps of sub-buffers for reader and writer. */
 #define SUBBUF_KB "16"
-/* Its inode, on every kernel. */
+/* The inode of the initial pid namespace, on every kernel. */
 #define FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
 struct trace_source {
 	struct kmes_source base;
 	char *wanted;
 	char root[KMES_TRACE_PATH];
-	char instance[KMES_TRACE_PATH]; /* "": not made yet */
+	char instance[KMES_TRACE_PATH]; /* "": not created yet */
 	int instance_fd;
 	struct kmes_trace_formats *formats;
 	struct kmes_trace_clock clock;
-	struct kmes_trace_map *maps; /* a slot each */
+	struct kmes_trace_map *maps; /* one per slot */
 	int slots;
 };
 
@@ -86,10 +86,10 @@ static void trace_close(struct kmes_source *src)
 	struct trace_source *t = trace_of(src);
 	int i;
 
-	/* Also of rings that a tool which ends at an error has not closed. */
+	/* Also for rings that a tool did not close because of an error. */
 	for (i = 0; i < t->slots; i++)
 		kmesp_trace_unmap(&t->maps[i]);
-	/* One that somebody holds is removed by the next run. */
+	/* An instance that is busy is removed by the next run. */
 	if (*t->instance)
 		kmesp_trace_instance_remove(t->instance, t->instance_fd);
 	kmesp_trace_formats_free(t->formats);
@@ -120,13 +120,13 @@ static int set(const struct trace_source *t, const char *file, const char *text,
 	return 0;
 }
 
-/* The reader's own calls would be events that it would have to read. */
+/* The reader must not trace itself: reading would produce events to read. */
 static int hide_self(const struct trace_source *t, struct kmes_error *err)
 {
 	struct stat ns;
 	char pid[16];
 
-	/* The kernel means the number in the first namespace; in others ours is not that. */
+	/* The kernel expects the id in the initial namespace, which we do not know. */
 	if (stat("/proc/self/ns/pid", &ns) < 0 || ns.st_ino != FIRST_PID_NAMESPACE)
 		return 0;
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
@@ -138,10 +138,10 @@ static int set_up(const struct trace_source *t, struct kmes_error *err)
 	static const struct {
 		const char *file, *text;
 	} settings[] = {
-		{ "tracing_on", "0" },	   /* until all events are switched on */
-		{ "buffer_percent", "0" }, /* else a few events wake nobody */
+		{ "tracing_on", "0" },	   /* until all events are enabled */
+		{ "buffer_percent", "0" }, /* else a few events do not wake the reader */
 		{ "trace_clock", "mono" }, /* the same on all CPUs */
-		/* The machine's may be off: new records would be dropped, uncounted. */
+		/* If it were off, new records would be dropped without being counted. */
 		{ "options/overwrite", "1" },
 		{ "buffer_subbuf_size_kb", SUBBUF_KB },
 		{ "buffer_size_kb", BUFFER_KB },
@@ -154,7 +154,7 @@ static int set_up(const struct trace_source *t, struct kmes_error *err)
 	return r < 0 ? r : hide_self(t, err);
 }
 
-/* Learns the event's format, then switches it on. */
+/* Adds the event's format, then enables the event. */
 static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 		  struct kmes_error *err)
 {
@@ -169,7 +169,7 @@ static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 	if (r == 0) {
 		r = kmesp_trace_formats_add(t->formats, name->system, text, len);
 		free(text);
-		/* Its records will be shown as bytes. */
+		/* Its records become bytes. */
 		if (r == -EBADMSG)
 			r = 0;
 	}
@@ -179,16 +179,16 @@ static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 		r = kmesp_trace_write(t->instance, path, "1");
 	}
 	if (r < 0)
-		return kmes_error_set(err, r, "tracefs: cannot switch on %s/%s: %s",
+		return kmes_error_set(err, r, "tracefs: cannot enable %s/%s: %s",
 				      name->system, name->event, strerror(-r));
 	return 0;
 }
 
 /*
- * Records that come without being asked for, as when somebody writes into our instance's
- * trace_marker. A kernel need not have them all.
+ * Formats of records that need not be enabled, such as those written to our instance's
+ * trace_marker. Not every kernel has all of them.
  */
-static void learn_built_in(struct trace_source *t)
+static void add_built_in(struct trace_source *t)
 {
 	static const char *const names[] = { "print",	 "bprint",	 "bputs",
 					     "raw_data", "kernel_stack", "user_stack" };
@@ -221,12 +221,14 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 		return r;
 	for (i = 0; r == 0 && i < names.count; i++) {
 		r = enable(t, &names.name[i], err);
-		/* Probes go at any time; those that were listed need not be there any more. */
+		/*
+		 * A dynamic probe may be removed at any time, also after it was listed.
+		 */
 		if ((r == -ENOENT || r == -ENODEV) && ++gone < names.count)
 			r = 0;
 	}
 	kmesp_trace_names_free(&names);
-	learn_built_in(t);
+	add_built_in(t);
 	return r;
 }
 
@@ -275,7 +277,7 @@ static int trace_ring_open(struct kmes_ring *ring,
 	return r;
 }
 
-/* ---- what cannot be done ---- */
+/* ---- unsupported operations ---- */
 
 static int trace_capacity(struct kmes_source *src, uint64_t *capacity,
 			  struct kmes_error *err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* subbuf.c - steps over the records of one sub-buffer of a trace ring buffer. */
+/* subbuf.c - iterates over the records of one sub-buffer of a trace ring buffer. */
 #include "trace/subbuf.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static uint32_t get_u32(const uint8_t *at)
 int kmesp_subbuf_begin(struct kmes_subbuf *sb, const uint8_t *page, uint32_t size,
 		       struct kmes_subbuf_head *head)
 {
-	/* The upper half of the commit word is what a sign left there. */
+	/* The upper half of the commit field is sign extension. */
 	uint32_t commit = get_u32(page + 8);
 
 	memcpy(&sb->ts_ns, page, sizeof(sb->ts_ns));
@@ -65,7 +65,7 @@ int kmesp_subbuf_extend(struct kmes_subbuf *sb, uint32_t end)
 	return 0;
 }
 
-/* The upper bits of an absolute stamp are those of the time before it. */
+/* The upper bits of an absolute time stamp come from the previous one. */
 static uint64_t whole_stamp(uint64_t low, uint64_t before_ns)
 {
 	uint64_t ts_ns = low | (before_ns >> STAMP_BITS << STAMP_BITS);
@@ -80,7 +80,7 @@ static int give_up(struct kmes_subbuf *sb)
 	return -EBADMSG;
 }
 
-/* A record of `len` bytes that begins `skip` bytes behind the kind's word. */
+/* A record of `len` bytes that begins `skip` bytes after the type word. */
 static int take(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec, uint32_t skip,
 		uint32_t len)
 {
@@ -116,13 +116,16 @@ int kmesp_subbuf_next(struct kmes_subbuf *sb, struct kmes_subbuf_record *rec)
 		word = get_u32(sb->data + sb->off + 4);
 		switch (kind) {
 		case KIND_LONG:
-			/* The length counts its own word; records end on words. */
+			/*
+			 * The length includes its own word; records are multiples of a
+			 * word.
+			 */
 			if (word < 4 || word & 3)
 				return give_up(sb);
 			sb->ts_ns += delta;
 			return take(sb, rec, 4, word - 4);
 		case KIND_PADDING:
-			/* The kernel writes a 1 where there was no time to keep. */
+			/* A delta of 1 marks a discarded record without a time. */
 			if (delta != 1)
 				sb->ts_ns += delta;
 			if (word & 3 || word > left - 4)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* trace_format.c - programs for records, out of the kernel's format files. */
+/* trace_format.c - compiles the kernel's format files into conversion programs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void set_place(struct kmes_trace_step *step, const struct tep_format_fiel
 		step->place = from->size ? KMES_TRACE_FIXED : KMES_TRACE_REST;
 }
 
-/* Does a type's name without its brackets end in this word? */
+/* Is this the last word of a type's name, brackets excluded? */
 static bool is_type(const char *type, size_t len, const char *word)
 {
 	size_t end = strlen(word);
@@ -66,7 +66,7 @@ static bool is_type(const char *type, size_t len, const char *word)
 	       (len == end || type[len - end - 1] == ' ');
 }
 
-/* A list of bytes with a sign, or none told. */
+/* An array of char, signed or of the default signedness. */
 static bool is_text(const char *type)
 {
 	size_t len = strcspn(type, "[");
@@ -74,7 +74,7 @@ static bool is_text(const char *type)
 	return is_type(type, len, "char") && !is_type(type, len, "unsigned char");
 }
 
-/* Bytes of one element of a list whose type is told by its name alone; 0: not known. */
+/* The size of an element of a dynamic array, by its type's name; 0: unknown. */
 static uint32_t find_element_size(const char *type)
 {
 	static const struct {
@@ -117,7 +117,7 @@ static void set_shape(struct kmes_trace_step *step, const struct tep_format_fiel
 		       step->place != KMES_TRACE_FIXED;
 	uint32_t element = is_list ? from->elementsize : step->size;
 
-	/* Lists of any length, and those of which the format tells the size alone. */
+	/* Dynamic arrays, and those for which the format gives the total size only. */
 	if (step->place == KMES_TRACE_ABSOLUTE || step->place == KMES_TRACE_RELATIVE ||
 	    (is_list && !from->arraylen))
 		element = find_element_size(from->type);
@@ -135,7 +135,7 @@ static void set_shape(struct kmes_trace_step *step, const struct tep_format_fiel
 
 /* ---- programs ---- */
 
-/* Header, type, and each field's name as it will stand in the map. */
+/* Header, type, and the field names as keys of the map. */
 static int set_bytes(struct kmes_trace_program *program, const char *type,
 		     struct tep_format_field *const *from)
 {
@@ -186,7 +186,7 @@ static int program_new(struct kmes_trace_program **out, const char *type,
 	return 0;
 }
 
-/* common_pid and the event's own fields, as one list to be freed. */
+/* common_pid and the event's fields as one list, which the caller frees. */
 static struct tep_format_field **list_fields(struct tep_event *event, uint32_t *count)
 {
 	struct tep_format_field *pid = tep_find_common_field(event, "common_pid");
@@ -204,7 +204,7 @@ static struct tep_format_field **list_fields(struct tep_event *event, uint32_t *
 	return list;
 }
 
-/* A program for the records of `id`, of which nothing may be known but the name. */
+/* A program for the records of `id`; without fields if only the name is known. */
 static int add_program(struct kmes_trace_formats *f, uint32_t id, const char *system,
 		       const char *name, struct tep_format_field *const *from,
 		       uint32_t count)
@@ -234,7 +234,7 @@ static int add_event(struct kmes_trace_formats *f, struct tep_event *event,
 
 /* ---- format files ---- */
 
-/* The fields make no sense to us: the records will be bytes with a name. */
+/* The fields cannot be parsed: records become bytes with a name. */
 static int add_unparsed(struct kmes_trace_formats *f, const char *system,
 			const char *text)
 {
@@ -258,14 +258,16 @@ int kmesp_trace_formats_add(struct kmes_trace_formats *f, const char *system,
 	if (r == 0) {
 		tep_set_loglevel(TEP_LOG_NONE);
 		tep_set_long_size(tep, sizeof(long));
-		/* At a field that it gave up the event has the failed flag, and no error. */
+		/*
+		 * The parser reports no error for a field it gave up on, only this flag.
+		 */
 		if (tep_parse_format(tep, &event, copy, copied, system) == 0 && event &&
 		    !(event->flags & TEP_EVENT_FL_FAILED))
 			r = add_event(f, event, system);
 		else
 			r = add_unparsed(f, system, copy);
 	}
-	tep_free(tep); /* and the event with it */
+	tep_free(tep); /* frees the event, too */
 	free(copy);
 	return r;
 }

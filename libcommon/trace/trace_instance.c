@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* trace_instance.c - makes and removes instances of the kernel's tracing. */
+/* trace_instance.c - creates and removes instances of the kernel's tracing. */
 #include "trace/trace_instance.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 #define TRACEFS_MAGIC_NUMBER 0x74726163
 
-/* Somebody who looks into an instance holds it for a moment. */
+/* A process that looks at the instance keeps it busy for a moment. */
 #define REMOVE_TRIES 50
 #define REMOVE_NAP_NS 10000000
 
@@ -49,7 +49,7 @@ static int open_file(const char *folder, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* All that a descriptor gives, terminated, to be freed. 0 or -errno. */
+/* Reads to the end, terminated; the caller frees it. 0 or -errno. */
 static int read_all(int fd, char **text, size_t *len)
 {
 	size_t size = 8192, used = 0;
@@ -125,7 +125,7 @@ int kmesp_trace_cpus(const char *folder)
 	return cpus;
 }
 
-/* When a process was started; false: there is none. */
+/* The start time of a process. False: there is no such process. */
 static bool read_start_time(unsigned long pid, unsigned long long *ticks)
 {
 	char folder[64], *text, *at;
@@ -135,7 +135,7 @@ static bool read_start_time(unsigned long pid, unsigned long long *ticks)
 	snprintf(folder, sizeof(folder), "/proc/%lu", pid);
 	if (kmesp_trace_read(folder, "stat", &text, &len) < 0)
 		return false;
-	/* The command's name may hold anything; the last ')' ends it. */
+	/* The command name may contain anything; the last ')' ends it. */
 	at = strrchr(text, ')');
 	found = at && sscanf(at + 1,
 			     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u "
@@ -145,7 +145,7 @@ static bool read_start_time(unsigned long pid, unsigned long long *ticks)
 	return found;
 }
 
-static bool is_left_over(const char *name)
+static bool is_stale(const char *name)
 {
 	unsigned long long started, now;
 	unsigned long pid;
@@ -166,15 +166,15 @@ void kmesp_trace_sweep(const char *root)
 	dir = opendir(path);
 	if (!dir)
 		return;
-	/* What cannot be removed now is somebody's, or will be removed next time. */
+	/* What cannot be removed is in use, or will be removed next time. */
 	while ((entry = readdir(dir)) != NULL)
-		if (is_left_over(entry->d_name))
+		if (is_stale(entry->d_name))
 			unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 	closedir(dir);
 }
 
-/* A folder that nobody can remove while the descriptor is open. */
-static int make_held(const char *path)
+/* Creates a directory that cannot be removed while the descriptor is open. */
+static int make_busy(const char *path)
 {
 	int fd;
 
@@ -196,13 +196,15 @@ int kmesp_trace_instance_make(const char *root, char *path, struct kmes_error *e
 		     (int)getpid(), started);
 	if (n >= KMES_TRACE_PATH)
 		return kmes_error_set(err, -ENAMETOOLONG, "tracefs: path too long");
-	r = make_held(path);
+	r = make_busy(path);
 	if (r >= 0)
 		return r;
 	if (r == -EACCES || r == -EPERM)
-		return kmes_error_set(err, r, "tracefs: cannot make %s: %s (needs root)",
-				      path, strerror(-r));
-	return kmes_error_set(err, r, "tracefs: cannot make %s: %s", path, strerror(-r));
+		return kmes_error_set(err, r,
+				      "tracefs: cannot create %s: %s (needs root)", path,
+				      strerror(-r));
+	return kmes_error_set(err, r, "tracefs: cannot create %s: %s", path,
+			      strerror(-r));
 }
 
 int kmesp_trace_instance_remove(const char *path, int fd)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * trace_record.c - trace records to events, by the program of their format.
+ * trace_record.c - converts trace records to events by the program of their format.
  *
- * Whether there is room is asked once a field, for the most that it can take; what is
- * written behind a value's end is overwritten by the next one.
+ * Room is checked once per field, for the largest value it can have; bytes written past
+ * the end of a value are overwritten by the next one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "trace/pack_fast.h"
 #include "trace/trace_program.h"
 
-/* What is known while a record is converted. */
+/* The state of a conversion. */
 struct conversion {
 	const uint8_t *record;
 	uint32_t len;
@@ -23,7 +23,7 @@ struct conversion {
 
 /* ---- numbers ---- */
 
-/* Always with sizes that the compiler knows. */
+/* Inlined with sizes known at compile time. */
 static inline __attribute__((always_inline)) uint8_t *
 put_numbers(uint8_t *to, const uint8_t *at, uint32_t count, uint32_t size, bool is_signed)
 {
@@ -67,7 +67,7 @@ put_elements(uint8_t *to, unsigned int element, const uint8_t *at, uint32_t coun
 
 /* ---- fields ---- */
 
-/* The bytes in front of a value of at most `most` bytes: NULL when there is no room. */
+/* The constant bytes before a value of at most `most` bytes. NULL: no room. */
 static inline uint8_t *put_constant(const struct conversion *c,
 				    const struct kmes_trace_step *step, uint64_t most)
 {
@@ -83,9 +83,8 @@ static inline uint8_t *put_constant(const struct conversion *c,
 	return c->to + len;
 }
 
-static uint8_t *kmesp_put_bytes(const struct conversion *c,
-				const struct kmes_trace_step *step, const uint8_t *at,
-				uint32_t size, bool is_text)
+static uint8_t *put_bytes(const struct conversion *c, const struct kmes_trace_step *step,
+			  const uint8_t *at, uint32_t size, bool is_text)
 {
 	uint8_t *to = put_constant(c, step, size);
 
@@ -101,22 +100,22 @@ static uint8_t *kmesp_put_bytes(const struct conversion *c,
 	return to + size;
 }
 
-/* What there is of a field that is not, or not wholly, in the record. */
+/* The available bytes of a field that is not completely in the record. */
 static uint8_t *put_remains(const struct conversion *c,
 			    const struct kmes_trace_step *step)
 {
 	uint32_t offset = step->offset < c->len ? step->offset : c->len;
 	uint32_t left = c->len - offset;
 
-	return kmesp_put_bytes(c, step, c->record + offset,
-			       left < step->size ? left : step->size, false);
+	return put_bytes(c, step, c->record + offset,
+			 left < step->size ? left : step->size, false);
 }
 
 static uint8_t *put_list(const struct conversion *c, const struct kmes_trace_step *step,
 			 const uint8_t *at, uint32_t size)
 {
 	uint32_t count = size >> (step->element >> 1);
-	/* A number takes a byte more than it has, at most. */
+	/* A number grows by one byte at most. */
 	uint8_t *to = put_constant(c, step, (uint64_t)size + count);
 
 	if (!to)
@@ -124,7 +123,7 @@ static uint8_t *put_list(const struct conversion *c, const struct kmes_trace_ste
 	return put_elements(kmesp_pack_array(to, count), step->element, at, count);
 }
 
-/* Finds a field's bytes: false when they are not in the record. */
+/* Locates a field's bytes. False: they are not in the record. */
 static inline bool find_bytes(const struct conversion *c,
 			      const struct kmes_trace_step *step, const uint8_t **at,
 			      uint32_t *size)
@@ -150,7 +149,7 @@ static inline bool find_bytes(const struct conversion *c,
 	return true;
 }
 
-/* The constant bytes and the value; the end of them, or NULL when there is no room. */
+/* Writes the constant bytes and the value; returns their end, or NULL: no room. */
 static inline uint8_t *put_field(const struct conversion *c,
 				 const struct kmes_trace_step *step)
 {
@@ -167,7 +166,7 @@ static inline uint8_t *put_field(const struct conversion *c,
 	case KMES_TRACE_LIST:
 		return put_list(c, step, at, size);
 	default:
-		return kmesp_put_bytes(c, step, at, size, step->shape == KMES_TRACE_TEXT);
+		return put_bytes(c, step, at, size, step->shape == KMES_TRACE_TEXT);
 	}
 }
 
@@ -187,7 +186,7 @@ uint32_t kmesp_trace_put_head(uint8_t *to, const char *type)
 	return h.header_size;
 }
 
-/* The header's numbers into what is the same in all events of a format. */
+/* Stores the fields of the header that differ between events of a format. */
 static uint32_t finish(uint8_t *to, const struct kmes_trace_stamp *stamp, uint32_t size)
 {
 	memcpy(to + offsetof(struct kmes_event_header, event_size), &size, sizeof(size));

@@ -2,10 +2,10 @@
 /*
  * trace_ring.c - a mapped trace buffer as a ring of events.
  *
- * One ioctl moves the reader: it takes over a further sub-buffer when ours is read, and
- * counts all that is in it by now as read. From our own offset up to there the records are
- * new; the writer does not touch them until the reader is moved again. They are copied,
- * and walked and converted in the copy, as much at a time as the ring has room for.
+ * One ioctl advances the reader: it swaps in the next sub-buffer if ours has been read,
+ * and counts all of its present records as read. The records from our offset up to there
+ * are new; the writer does not touch them before the next ioctl. They are copied, and
+ * parsed and converted in the copy, as many at a time as the ring has room for.
  */
 #include "trace/trace_ring.h"
 
@@ -32,16 +32,16 @@ struct trace_ring {
 	struct kmes_subbuf sb;
 	uint32_t subbuf_size;
 	uint32_t id;	   /* of the sub-buffer */
-	bool begun;	   /* id is of one that was looked at from its start on */
-	bool is_bad;	   /* a length in it lied: nothing more of it is read */
-	uint32_t pass_off; /* records below were read before our time */
+	bool begun;	   /* id names a sub-buffer that was read from its start */
+	bool is_bad;	   /* corrupt length: skip the rest of the sub-buffer */
+	uint32_t pass_off; /* records below were read before the ring was opened */
 	struct kmes_trace_loss loss;
-	uint64_t seq;		       /* of the event before */
-	uint64_t taken;		       /* records, by the kernel's count of those read */
-	uint64_t walked;	       /* records, by ours */
-	uint64_t snapshot_ns;	       /* monotonic; records after it are not wanted */
+	uint64_t seq;		       /* of the previous event */
+	uint64_t taken;		       /* records read, by the kernel's counter */
+	uint64_t walked;	       /* records read, by ours */
+	uint64_t snapshot_ns;	       /* monotonic; later records are ignored */
 	bool over;		       /* the snapshot's end was reached */
-	struct kmes_subbuf_record rec; /* had no room yet */
+	struct kmes_subbuf_record rec; /* waits for room */
 	bool has_rec;
 };
 
@@ -54,7 +54,7 @@ void kmesp_trace_clock_update(struct kmes_trace_clock *clock)
 
 	if (clock->measured_ns && before - clock->measured_ns < REMEASURE_NS)
 		return;
-	/* The shortest pair of readings around the other clock is the best one. */
+	/* The pair of readings closest together gives the best estimate. */
 	for (i = 0; i < MEASURE_TRIES; i++) {
 		uint64_t real = kmesp_clock_ns(CLOCK_REALTIME);
 		uint64_t after = kmesp_clock_ns(CLOCK_MONOTONIC);
@@ -72,7 +72,7 @@ void kmesp_trace_clock_update(struct kmes_trace_clock *clock)
 
 static void lose(struct kmes_trace_loss *loss, uint64_t count)
 {
-	loss->told += count;
+	loss->reported += count;
 	loss->pending += count;
 }
 
@@ -80,18 +80,18 @@ void kmesp_trace_loss_begin(struct kmes_trace_loss *loss,
 			    const struct kmes_subbuf_head *head, uint64_t count,
 			    uint64_t overrun)
 {
-	uint64_t most = overrun - loss->told;
+	uint64_t most = overrun - loss->reported;
 
-	if (!head->missed || overrun < loss->told)
+	if (!head->missed || overrun < loss->reported)
 		return;
-	/* What was told too early, without a count, is not told again. */
+	/* Do not report again what was reported early without a count. */
 	lose(loss, head->has_count && count < most ? count : most);
 }
 
 void kmesp_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun)
 {
-	if (overrun > loss->told)
-		lose(loss, overrun - loss->told);
+	if (overrun > loss->reported)
+		lose(loss, overrun - loss->reported);
 }
 
 /* ---- the mapping ---- */
@@ -132,7 +132,7 @@ void kmesp_trace_unmap(struct kmes_trace_map *map)
 	map->fd = -1;
 }
 
-/* Maps as much as the first page, which is mapped, says. */
+/* Maps the complete buffer by the sizes in its first page. */
 static int map_all(struct kmes_trace_map *map, const struct kmes_trace_meta *meta,
 		   size_t page)
 {
@@ -150,7 +150,7 @@ static int map_all(struct kmes_trace_map *map, const struct kmes_trace_meta *met
 	return 0;
 }
 
-static int map_whole(struct kmes_trace_map *map)
+static int map_buffer(struct kmes_trace_map *map)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *meta = mmap(NULL, page, PROT_READ, MAP_SHARED, map->fd, 0);
@@ -158,7 +158,7 @@ static int map_whole(struct kmes_trace_map *map)
 
 	if (meta == MAP_FAILED)
 		return -errno;
-	/* Nobody can change the sizes while the one or the other is mapped. */
+	/* The kernel keeps the sizes while anything is mapped. */
 	r = map_all(map, meta, page);
 	munmap(meta, page);
 	return r;
@@ -175,7 +175,7 @@ int kmesp_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu
 	map->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (map->fd < 0 && errno == ENOENT)
 		return kmesp_trace_map_error(err, cpu, -EINVAL);
-	r = map->fd < 0 ? -errno : map_whole(map);
+	r = map->fd < 0 ? -errno : map_buffer(map);
 	if (r < 0) {
 		kmesp_trace_unmap(map);
 		return kmesp_trace_map_error(err, cpu, r);
@@ -189,13 +189,12 @@ static void note(struct kmes_ring *ring, const char *what)
 {
 	const struct trace_ring *t = ring->priv;
 
-	kmes_error_set(&ring->err, 0,
-		       "cpu%u: %s in sub-buffer %u at offset %u; passed over", ring->cpu,
-		       what, t->id, t->sb.off);
+	kmes_error_set(&ring->err, 0, "cpu%u: %s in sub-buffer %u at offset %u; skipped",
+		       ring->cpu, what, t->id, t->sb.off);
 	ring->has_note = true;
 }
 
-/* A further sub-buffer is ours: its header, and what is known of lost records. */
+/* Begins a new sub-buffer: parses its header and accounts for lost records. */
 static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 {
 	struct trace_ring *t = ring->priv;
@@ -203,7 +202,7 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	uint64_t count = 0;
 	int r;
 
-	/* Only of the first one something may have been read before our time. */
+	/* Only the first sub-buffer can be partly read before the ring was opened. */
 	if (t->begun || t->id != t->meta->reader.id)
 		t->pass_off = 0;
 	memcpy(t->page, from, KMES_SUBBUF_HEADER);
@@ -222,7 +221,7 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	return 0;
 }
 
-/* Copies what the last step of the reader made ours: 1, 0: nothing, or -EBADMSG. */
+/* Copies the new records after an advance. 1; 0: none; or -EBADMSG. */
 static int take_records(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
@@ -251,8 +250,8 @@ static int take_records(struct kmes_ring *ring)
 	return 1;
 }
 
-/* Records that could not be walked are lost, by the kernel's own count of them. */
-static void count_unwalked(struct trace_ring *t)
+/* Records that could not be parsed are lost; the kernel's counter gives their number. */
+static void count_unparsed(struct trace_ring *t)
 {
 	if (t->taken > t->walked)
 		t->loss.pending += t->taken - t->walked;
@@ -260,25 +259,26 @@ static void count_unwalked(struct trace_ring *t)
 }
 
 /*
- * Somebody may empty the buffer under us ("echo >trace"): its counts begin at 0 again, and
- * how many records went with it nobody knows.
+ * Another process may clear the buffer ("echo >trace"): its counters restart at 0, and
+ * the number of records that were in it is unknown.
  */
-static void look_for_clear(struct kmes_ring *ring)
+static void check_for_clear(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
 
-	if (t->meta->read >= t->taken && t->meta->overrun >= t->loss.told)
+	if (t->meta->read >= t->taken && t->meta->overrun >= t->loss.reported)
 		return;
-	kmes_error_set(&ring->err, 0,
-		       "cpu%u: somebody cleared the trace buffer; what was in it is gone",
-		       ring->cpu);
+	kmes_error_set(
+		&ring->err, 0,
+		"cpu%u: another process cleared the trace buffer; its records are gone",
+		ring->cpu);
 	ring->has_note = true;
-	t->loss.told = 0;
+	t->loss.reported = 0;
 	t->walked = 0;
 	t->begun = false;
 }
 
-/* Moves the reader: 1: records are there; 0: none; or -errno. */
+/* Advances the reader. 1: there are records; 0: none; or -errno. */
 static int advance(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
@@ -293,19 +293,19 @@ static int advance(struct kmes_ring *ring)
 					      "cpu%u: cannot read the trace buffer: %s",
 					      ring->cpu, strerror(-r));
 	}
-	look_for_clear(ring);
+	check_for_clear(ring);
 	t->taken = t->meta->read;
 	r = take_records(ring);
 	if (r < 0)
-		note(ring, "a length that cannot be");
+		note(ring, "corrupt length");
 	if (r < 0 || t->is_bad)
-		count_unwalked(t);
+		count_unparsed(t);
 	else if (r == 0)
 		kmesp_trace_loss_settle(&t->loss, t->meta->overrun);
 	return r > 0;
 }
 
-/* Converts the record at hand: false when the ring's bytes have no room for it. */
+/* Converts the current record. False: no room in the ring's buffer. */
 static bool put_record(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
@@ -321,7 +321,7 @@ static bool put_record(struct kmes_ring *ring)
 				   room);
 	if (!size && ring->len)
 		return false;
-	if (!size) /* not even into all of it */
+	if (!size) /* larger than the empty buffer */
 		size = kmesp_trace_convert(t->formats, &stamp, t->rec.data, t->rec.len,
 					   true, to, room);
 	t->seq = stamp.seq;
@@ -330,7 +330,7 @@ static bool put_record(struct kmes_ring *ring)
 	return true;
 }
 
-/* Is the record at hand one to convert? */
+/* Is the current record to be converted? */
 static bool is_wanted(struct trace_ring *t)
 {
 	if (t->sb.off <= t->pass_off)
@@ -341,7 +341,7 @@ static bool is_wanted(struct trace_ring *t)
 	return !t->over;
 }
 
-/* Converts records as far as there is room. */
+/* Converts records while there is room. */
 static void convert(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
@@ -361,8 +361,8 @@ static void convert(struct kmes_ring *ring)
 		t->has_rec = false;
 	}
 	if (r < 0) {
-		note(ring, "no record");
-		count_unwalked(t);
+		note(ring, "malformed record");
+		count_unparsed(t);
 	}
 }
 
@@ -387,7 +387,7 @@ static int trace_fill(struct kmes_ring *ring)
 	return ring->len > 0;
 }
 
-/* What we have written ourselves is always an event. */
+/* Cannot happen: the buffer holds events that we have written. */
 static void trace_recover(struct kmes_ring *ring)
 {
 	ring->off = ring->len;
@@ -398,7 +398,7 @@ static uint64_t trace_newest(const struct kmes_ring *ring)
 	return ring->known;
 }
 
-/* The descriptor tells. */
+/* The descriptor is polled instead. */
 static bool trace_has_news(const struct kmes_ring *ring)
 {
 	(void)ring;
@@ -452,7 +452,10 @@ int kmesp_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
 	ring->priv = t;
 	ring->fd = map->fd;
 	ring->payload_is_trusted = true;
-	/* The buffer is as old as we are: the first record lost is a loss, too. */
+	/*
+	 * The instance is ours from its start, so records lost before the first are
+	 * reported.
+	 */
 	ring->has_last = true;
 	return 0;
 }

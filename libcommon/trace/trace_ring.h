@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * trace_ring.h - one CPU's mapped trace buffer, read sub-buffer by sub-buffer; private to
- * the library.
+ * trace_ring.h - the mapped trace buffer of one CPU, read sub-buffer by sub-buffer.
  */
 #ifndef KMES_TRACE_RING_H
 #define KMES_TRACE_RING_H
@@ -9,19 +8,19 @@
 #include "trace/subbuf.h"
 #include "trace/trace_format.h"
 
-/* The mapping's first page, as the kernel writes it at each step of the reader. */
+/* The first page of the mapping; the kernel updates it on each reader ioctl. */
 struct kmes_trace_meta {
-	uint32_t meta_page_size; /* where the sub-buffers begin, by ascending id */
+	uint32_t meta_page_size; /* offset of the sub-buffers, by ascending id */
 	uint32_t meta_struct_len;
 	uint32_t subbuf_size;
 	uint32_t nr_subbufs;
 	struct {
 		uint64_t lost_events;
-		uint32_t id;   /* the sub-buffer that is ours to read */
-		uint32_t read; /* bytes of it that count as read */
+		uint32_t id;   /* the reader's sub-buffer */
+		uint32_t read; /* bytes of it that are counted as read */
 	} reader;
 	uint64_t flags;
-	uint64_t entries, overrun, read; /* records there, overwritten, read */
+	uint64_t entries, overrun, read; /* records in it, overwritten, read */
 	uint64_t reserved[2];
 };
 
@@ -31,24 +30,24 @@ struct kmes_trace_clock {
 	uint64_t measured_ns;
 };
 
-/* Measures the offset if that is long ago. */
+/* Measures the offset again if the last measurement is too old. */
 void kmesp_trace_clock_update(struct kmes_trace_clock *clock);
 
-/* Losses counted so far against what the kernel's overrun says. */
+/* Losses reported so far, compared with the kernel's overrun counter. */
 struct kmes_trace_loss {
-	uint64_t told;	  /* of overrun, as gaps between sequences */
-	uint64_t pending; /* the next record's sequence jumps by so much */
+	uint64_t reported; /* of overrun, as gaps between sequences */
+	uint64_t pending;  /* gap before the next record's sequence */
 };
 
 /*
- * A sub-buffer was begun whose header says `head`, with `count` if it has one: what was
- * lost before it. `overrun` is the kernel's count right after.
+ * Accounts for the records lost before a sub-buffer with this header; `count` is its own
+ * number of them, if it has one, `overrun` the kernel's counter just afterwards.
  */
 void kmesp_trace_loss_begin(struct kmes_trace_loss *loss,
 			    const struct kmes_subbuf_head *head, uint64_t count,
 			    uint64_t overrun);
 
-/* The buffer was found empty: whatever the kernel lost up to now came before. */
+/* The buffer was found empty: everything lost until now precedes the next record. */
 void kmesp_trace_loss_settle(struct kmes_trace_loss *loss, uint64_t overrun);
 
 /* A buffer opened for reading. */
@@ -63,12 +62,12 @@ int kmesp_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu
 		    struct kmes_error *err);
 void kmesp_trace_unmap(struct kmes_trace_map *map);
 
-/* The sentence of a failed mapping; returns `error`. */
+/* Sets the message for a failed mapping; returns `error`. */
 int kmesp_trace_map_error(struct kmes_error *err, uint16_t cpu, int error);
 
 /*
  * Makes `ring` read the mapped buffer; `map`, `clock` and `formats` outlive it. 0 or
- * -errno with a sentence. With `snapshot` it ends with what is older than now.
+ * -errno with a sentence. With `snapshot` it ends with the records older than now.
  */
 int kmesp_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
 			  struct kmes_trace_clock *clock,

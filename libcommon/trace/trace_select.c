@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* trace_select.c - patterns over the names of trace events, and names near a wrong one. */
+/*
+ * trace_select.c - matches names of trace events, and suggests names similar to a wrong
+ * one.
+ */
 #include "trace/trace_select.h"
 
 #include <errno.h>
@@ -12,10 +15,10 @@
 #define NAME_MAX_LEN 128u
 #define NEAREST 3u
 
-/* One word of EVENTS. */
+/* One element of EVENTS. */
 struct want {
 	const char *text;
-	size_t len, system_len; /* system_len == len: no event was named */
+	size_t len, system_len; /* system_len == len: no event given */
 	struct kmes_glob *system, *event;
 };
 
@@ -26,7 +29,7 @@ void kmesp_trace_names_free(struct kmes_trace_names *names)
 	memset(names, 0, sizeof(*names));
 }
 
-/* All names, one a line as "system:event", are taken apart in place. */
+/* Splits all names, one per line as "system:event", in a copy. */
 static int split_names(struct kmes_trace_names *all, const char *available)
 {
 	size_t lines = 0;
@@ -85,7 +88,7 @@ static bool is_match(const struct kmes_glob *glob, const char *text)
 	return kmesp_glob_matches(glob, text, strlen(text));
 }
 
-/* Marks what matches; the number of them. */
+/* Marks the matching names; returns their number. */
 static size_t mark(const struct want *w, const struct kmes_trace_names *all, bool *marks)
 {
 	size_t i, found = 0;
@@ -105,13 +108,13 @@ static size_t mark(const struct want *w, const struct kmes_trace_names *all, boo
 	}
 }
 
-/* How many letters must be changed, added or taken away (Levenshtein's distance). */
+/* The Levenshtein distance. */
 static unsigned int distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	unsigned int row[NAME_MAX_LEN + 1];
 	size_t i, k;
 
-	/* As far as can be. */
+	/* Too long to compare: the maximum. */
 	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
 		return (unsigned int)(a_len + b_len);
 	for (k = 0; k <= b_len; k++)
@@ -134,7 +137,7 @@ static unsigned int distance(const char *a, size_t a_len, const char *b, size_t 
 	return row[b_len];
 }
 
-/* How far a name is from what was wanted, which may name the event alone. */
+/* The distance between a name and what was requested, perhaps the event alone. */
 static unsigned int name_distance(const struct want *w, const struct kmes_trace_name *n)
 {
 	size_t system_len = strlen(n->system), event_len = strlen(n->event);
@@ -150,8 +153,8 @@ static unsigned int name_distance(const struct want *w, const struct kmes_trace_
 			event_len);
 }
 
-static int tell_nearest(const struct want *w, const struct kmes_trace_names *all,
-			struct kmes_error *err)
+static int report_nearest(const struct want *w, const struct kmes_trace_names *all,
+			  struct kmes_error *err)
 {
 	size_t nearest[NEAREST], found = 0, i, k;
 	unsigned int far[NEAREST];
@@ -174,7 +177,7 @@ static int tell_nearest(const struct want *w, const struct kmes_trace_names *all
 	for (i = 0; i < found; i++) {
 		const struct kmes_trace_name *n = &all->name[nearest[i]];
 		int len = snprintf(names + used, sizeof(names) - (size_t)used, "%s%s/%s",
-				   i ? ", " : "; near it: ", n->system, n->event);
+				   i ? ", " : "; similar: ", n->system, n->event);
 
 		if ((size_t)len >= sizeof(names) - (size_t)used) {
 			names[used] = '\0';
@@ -203,7 +206,7 @@ static int mark_all(const char *wanted, const struct kmes_trace_names *all, bool
 					      wanted);
 		r = want_init(&w, at, len, err);
 		if (r == 0 && !mark(&w, all, marks))
-			r = tell_nearest(&w, all, err);
+			r = report_nearest(&w, all, err);
 		want_fini(&w);
 		if (r < 0 || !at[len])
 			return r;

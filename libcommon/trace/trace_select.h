@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * trace_select.h - which of the kernel's trace events are meant; private to the library.
+ * trace_select.h - selects trace events by name.
  */
 #ifndef KMES_TRACE_SELECT_H
 #define KMES_TRACE_SELECT_H
@@ -14,14 +14,14 @@ struct kmes_trace_name {
 struct kmes_trace_names {
 	struct kmes_trace_name *name;
 	size_t count;
-	char *text; /* that the names point into */
+	char *text; /* the names point into it */
 };
 
 /*
- * Chooses out of `available`, the text of the file available_events, what `wanted` asks
- * for: a comma list of SYSTEM, SYSTEM/EVENT (or SYSTEM:EVENT) or globs of them. A word
- * without a slash that is no system may be an event of any system. One that nothing
- * matches is -ENOENT, with the nearest names in `err`.
+ * Selects from `available`, the contents of available_events, the events of `wanted`: a
+ * comma-separated list of SYSTEM, SYSTEM/EVENT (or SYSTEM:EVENT) or globs of them. A word
+ * without a slash that matches no system may match an event of any system. -ENOENT: a
+ * word matches nothing; `err` suggests similar names.
  */
 int kmesp_trace_select(struct kmes_trace_names *out, const char *available,
 		       const char *wanted, struct kmes_error *err);

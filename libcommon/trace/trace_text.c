@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * trace_text.c - a format file's text as the parser of libtraceevent gets it.
+ * trace_text.c - prepares the text of a format file for libtraceevent's parser.
  *
- * The parser gives up at a declaration that it does not know, and with it all fields
- * behind; at some it crashes. A format tells where the field is in plain numbers, so what
- * is none of the kernel's usual declarations becomes one that is, of something unknown.
+ * The parser gives up at a declaration that it does not know and drops all later fields;
+ * some declarations crash it. The format gives each field's offset and size as numbers,
+ * so an unusual declaration is replaced by one of an unknown struct.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static bool is_letter(char c)
 	       (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Words and stars, and at most one pair of brackets with at most a word in it. */
+/* Words, asterisks, and at most one pair of brackets around at most one word. */
 static bool is_usual(const char *text, size_t len)
 {
 	bool has_brackets = false;
@@ -41,7 +41,7 @@ static bool is_usual(const char *text, size_t len)
 	return true;
 }
 
-/* The last word that is in no brackets: its length, 0 if there is none. */
+/* Finds the last word outside of brackets. Returns its length, 0: none. */
 static size_t find_name(const char *text, size_t len, const char **name)
 {
 	size_t i, depth = 0, found = 0;
@@ -62,7 +62,7 @@ static size_t find_name(const char *text, size_t len, const char **name)
 	return found;
 }
 
-/* Where in a line the declaration of a field is: its length, 0 if there is none. */
+/* Finds the declaration of a field in a line. Returns its length, 0: none. */
 static size_t find_declaration(const char *line, size_t len, const char **at)
 {
 	static const char field[] = "field:", offset[] = "offset:";
@@ -77,7 +77,7 @@ static size_t find_declaration(const char *line, size_t len, const char **at)
 	return end ? (size_t)(end - *at) : 0;
 }
 
-/* One line of the text, without its end. */
+/* One line of the text, without its newline. */
 static void put_line(FILE *to, const char *line, size_t len)
 {
 	const char *at = line, *name = "";
@@ -96,7 +96,7 @@ static void put_line(FILE *to, const char *line, size_t len)
 
 int kmesp_trace_text(const char *text, size_t len, char **out, size_t *out_len)
 {
-	/* How the kernel would print it is of no interest, and the hardest to parse. */
+	/* The print format is not used, and is the hardest part to parse. */
 	static const char print[] = "\nprint fmt:";
 	const char *end = memmem(text, len, print, sizeof(print) - 1);
 	FILE *to = open_memstream(out, out_len);

@@ -38,8 +38,9 @@ void stat_json_rate(struct kmes_json_out *j, const char *key, struct stat_rate r
 void stat_json_time(struct kmes_json_out *j, const char *key, uint64_t ns);
 
 /*
- * To be called before the first write: refuses to replace anything but a regular file or a
- * symbolic link, and removes temporary files of processes that were killed. 0 or -errno.
+ * To be called before the first write: refuses to replace anything but a regular file or
+ * a symbolic link, and removes temporary files of processes that were killed. 0 or
+ * -errno.
  */
 int stat_textfile_check(const char *path, struct kmes_error *err);
 

@@ -26,7 +26,10 @@ struct stat_row {
 	bool waiting;
 	struct stat_value generation, capacity_bytes, used_bytes;
 	struct stat_value events, total, overwritten, dropped;
-	/* Only from the source's counters: holes leave the ring, a counter never decreases. */
+	/*
+	 * Only from the source's counters: holes leave the ring, a counter never
+	 * decreases.
+	 */
 	struct stat_value dropped_total, emitted_bytes, wakes;
 	struct stat_value oldest_ts_ns;
 	struct stat_rate events_rate, bytes_rate;
@@ -46,7 +49,7 @@ struct stat_sampler {
 	struct stat_row totals;
 	struct stat_types types;
 	bool want_types;
-	bool stalled; /* the source did not answer in time; not asked again in this sample */
+	bool stalled;	  /* the source timed out: not asked again in this sample */
 	uint64_t time_ns; /* CLOCK_REALTIME of the sample */
 	uint64_t mono_ns;
 	uint64_t interval_ns; /* since the previous sample, 0: there is none */

@@ -15,10 +15,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trace/subbuf.h"
 #include "trace/trace_instance.h"
-
-/* Each sub-buffer begins with a time stamp and a commit field. */
-#define SUBBUF_HEADER 16
 
 int trace_stat_open(struct trace_stat *s, struct kmes_error *err)
 {
@@ -124,9 +122,10 @@ static int read_cpu(struct trace_stat *s, const char *folder, const char *buffer
 		return (int)size_kb;
 	/* Enough for that many bytes, and the reader's page. */
 	row->subbuf_bytes = (uint64_t)subbuf_kb * 1024;
-	row->subbufs = ((uint64_t)size_kb * 1024 + row->subbuf_bytes - SUBBUF_HEADER -
-			1) / (row->subbuf_bytes - SUBBUF_HEADER) +
-		       1;
+	row->subbufs =
+		((uint64_t)size_kb * 1024 + row->subbuf_bytes - KMES_SUBBUF_HEADER - 1) /
+			(row->subbuf_bytes - KMES_SUBBUF_HEADER) +
+		1;
 	return 0;
 }
 

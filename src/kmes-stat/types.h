@@ -22,7 +22,9 @@ struct stat_types {
 int stat_types_add(struct stat_types *types, const char *name, uint16_t len,
 		   uint64_t bytes);
 
-/* The types by events, then bytes, then name; freed by the caller. NULL: out of memory. */
+/*
+ * The types by events, then bytes, then name; freed by the caller. NULL: out of memory.
+ */
 const struct stat_type **stat_types_sorted(const struct stat_types *types);
 
 /* Removes all types; fini also frees the table. */

@@ -2,10 +2,10 @@
 /*
  * walk.h - counts the events of one ring without acting as a consumer.
  *
- * A walk visits the events up to the write_pos loaded at its start; the next walk continues
- * there. The number of events in the ring follows from the sequences of the oldest event
- * and of the newest one visited, less the holes between them: sequences without an event.
- * Nothing is stored to the ring, and need_wake stays clear.
+ * A walk visits the events up to the write_pos loaded at its start; the next walk
+ * continues there. The number of events in the ring follows from the sequences of the
+ * oldest event and of the newest one visited, less the holes between them: sequences
+ * without an event. Nothing is stored to the ring, and need_wake stays clear.
  */
 #ifndef STAT_WALK_H
 #define STAT_WALK_H

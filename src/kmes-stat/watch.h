@@ -12,9 +12,9 @@
 typedef int watch_follow(void *arg, struct kmes_error *err);
 
 /*
- * Displays a sample every `interval_ns` (0: a second) until `count` samples (0: no limit),
- * `q`, or a signal to stop; then restores the terminal. 1, 0 when the source ended, or
- * -errno.
+ * Displays a sample every `interval_ns` (0: a second) until `count` samples (0: no
+ * limit), `q`, or a signal to stop; then restores the terminal. 1, 0 when the source
+ * ended, or -errno.
  */
 int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 	      watch_follow *follow, void *arg, struct kmes_error *err);

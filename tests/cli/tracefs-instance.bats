@@ -64,7 +64,7 @@ load tracefs
 @test "tracefs: unknown events, with the nearest names" {
 	run --separate-stderr kmes-dump -S tracefs:sched/sched_proces_exec
 	assert_status 1
-	assert_equal "$stderr" "kmes-dump: tracefs: no such event: 'sched/sched_proces_exec'; near it: sched/sched_process_exec, sched/sched_process_exit, sched/sched_process_free"
+	assert_equal "$stderr" "kmes-dump: tracefs: no such event: 'sched/sched_proces_exec'; similar: sched/sched_process_exec, sched/sched_process_exit, sched/sched_process_free"
 	run --separate-stderr kmes-dump -S tracefs:sched,qwertzuiop
 	assert_status 1
 	assert_equal "$stderr" "kmes-dump: tracefs: no such event: 'qwertzuiop'"
@@ -145,7 +145,7 @@ load tracefs
 	assert_equal "$stderr" ""
 	run --separate-stderr preloaded gone kmes-dump -S tracefs:sched/sched_process_exit -sq
 	assert_status 1
-	assert_equal "$stderr" "kmes-dump: tracefs: cannot switch on sched/sched_process_exit: No such file or directory"
+	assert_equal "$stderr" "kmes-dump: tracefs: cannot enable sched/sched_process_exit: No such file or directory"
 }
 
 @test "tracefs: nobody changes the sub-buffers' size while they are being mapped [T5]" {

@@ -277,7 +277,7 @@ make_probe() {
 	kill "$FOLLOWER"
 	end_of "$FOLLOWER"
 	assert_status 0
-	assert_match "$(cat d.err)" 'somebody cleared the trace buffer'
+	assert_match "$(cat d.err)" 'another process cleared the trace buffer'
 	assert_equal "$(grep -c "ftrace.kmes_$$.first " d.out)" 2
 }
 
@@ -299,7 +299,7 @@ make_probe() {
 	wait_until 10 has_entries
 	echo >"$INSTANCE/trace"
 	kill -CONT "$FOLLOWER"
-	wait_for_line d.err 'somebody cleared the trace buffer'
+	wait_for_line d.err 'another process cleared the trace buffer'
 	"$PROG"
 	wait_until 20 has_seen 2
 	echo 0 >"$INSTANCE/tracing_on"

@@ -302,14 +302,13 @@ TEST(trace_reader_notes_bad_sub_buffers)
 	} cases[] = {
 		{ { .id = 1, .read = 3 * RECORD, .records = 4 },
 		  4096,
-		  "cpu2: a length that cannot be in sub-buffer 1 at offset 0; passed over" },
+		  "cpu2: corrupt length in sub-buffer 1 at offset 0; skipped" },
 		{ { .id = 1, .read = 4096, .records = 4 },
 		  3 * RECORD,
-		  "cpu2: a length that cannot be in sub-buffer 1 at offset 0; passed over" },
+		  "cpu2: corrupt length in sub-buffer 1 at offset 0; skipped" },
 		{ { .id = SUBBUFS, .read = RECORD, .records = 4 },
 		  3 * RECORD,
-		  "cpu2: a length that cannot be in sub-buffer 0 at offset 16; passed "
-		  "over" },
+		  "cpu2: corrupt length in sub-buffer 0 at offset 16; skipped" },
 	};
 	size_t i;
 
@@ -350,7 +349,7 @@ TEST(trace_reader_notes_a_bad_record)
 	     { .id = 2, .read = RECORD, .records = 5 });
 	assert_int_equal(next(), 1);
 	assert_int_equal(next(), 2);
-	assert_note("cpu2: no record in sub-buffer 0 at offset 64; passed over");
+	assert_note("cpu2: malformed record in sub-buffer 0 at offset 64; skipped");
 	assert_int_equal(next(), 5);
 	assert_loss(3, 4);
 	end();
@@ -374,7 +373,8 @@ TEST(trace_reader_notes_a_cleared_buffer)
 	for (int i = 2; i <= 4; i++)
 		assert_int_equal(next(), i);
 	assert_int_equal(next(), -1);
-	assert_note("cpu2: somebody cleared the trace buffer; what was in it is gone");
+	assert_note(
+		"cpu2: another process cleared the trace buffer; its records are gone");
 	assert_int_equal(next(), 9);
 	assert_false(t.ring.has_loss || t.ring.has_note);
 	assert_int_equal(next(), 10);
@@ -393,8 +393,7 @@ TEST(trace_reader_notes_a_bad_sub_buffer_once)
 	     { .id = 0, .read = 4 * RECORD, .records = 4 },
 	     { .id = 1, .read = RECORD, .records = 5 });
 	assert_int_equal(next(), -1);
-	assert_note(
-		"cpu2: a length that cannot be in sub-buffer 0 at offset 0; passed over");
+	assert_note("cpu2: corrupt length in sub-buffer 0 at offset 0; skipped");
 	assert_int_equal(next(), -1);
 	assert_false(t.ring.has_note);
 	assert_int_equal(next(), 9);
@@ -413,8 +412,7 @@ TEST(trace_reader_goes_on_behind_an_id_of_none)
 	assert_int_equal(next(), 1);
 	assert_int_equal(next(), 2);
 	assert_int_equal(next(), -1);
-	assert_note("cpu2: a length that cannot be in sub-buffer 0 at offset 32; passed "
-		    "over");
+	assert_note("cpu2: corrupt length in sub-buffer 0 at offset 32; skipped");
 	assert_int_equal(next(), 3);
 	assert_int_equal(next(), 4);
 	assert_false(t.ring.has_loss);
@@ -434,8 +432,7 @@ TEST(trace_reader_notes_an_offset_that_went_back)
 	for (int i = 1; i <= 4; i++)
 		assert_int_equal(next(), i);
 	assert_int_equal(next(), -1);
-	assert_note("cpu2: a length that cannot be in sub-buffer 0 at offset 64; passed "
-		    "over");
+	assert_note("cpu2: corrupt length in sub-buffer 0 at offset 64; skipped");
 	assert_int_equal(next(), -1);
 	assert_false(t.ring.has_note);
 	assert_int_equal(next(), 9);

@@ -44,17 +44,17 @@ TEST(trace_ring_loss_is_the_count_in_the_page)
 	assert_int_equal(loss.pending, 0);
 	kmesp_trace_loss_begin(&loss, &counted, 500, 900);
 	assert_int_equal(loss.pending, 500);
-	assert_int_equal(loss.told, 500);
+	assert_int_equal(loss.reported, 500);
 }
 
 /* [T8] */
 TEST(trace_ring_loss_without_count_is_the_change_of_overrun)
 {
-	struct kmes_trace_loss loss = { .told = 300 };
+	struct kmes_trace_loss loss = { .reported = 300 };
 
 	kmesp_trace_loss_begin(&loss, &uncounted, 0, 900);
 	assert_int_equal(loss.pending, 600);
-	assert_int_equal(loss.told, 900);
+	assert_int_equal(loss.reported, 900);
 	kmesp_trace_loss_begin(&loss, &uncounted, 0, 900);
 	assert_int_equal(loss.pending, 600);
 }
@@ -66,7 +66,7 @@ TEST(trace_ring_loss_told_early_is_not_told_again)
 
 	kmesp_trace_loss_begin(&loss, &uncounted, 0, 700); /* 600 before this page */
 	kmesp_trace_loss_begin(&loss, &counted, 400, 1000);
-	assert_int_equal(loss.told, 1000);
+	assert_int_equal(loss.reported, 1000);
 	assert_int_equal(loss.pending, 1000);
 }
 
@@ -194,10 +194,10 @@ TEST(trace_select_unknown_offers_the_nearest)
 	char want[600], text[256];
 
 	assert_string_equal(chosen("sched/sched_proces_exec"),
-			    "tracefs: no such event: 'sched/sched_proces_exec'; near it: "
+			    "tracefs: no such event: 'sched/sched_proces_exec'; similar: "
 			    "sched/sched_process_exec, sched/sched_process_exit");
 	assert_string_equal(chosen("sys_entr"),
-			    "tracefs: no such event: 'sys_entr'; near it: "
+			    "tracefs: no such event: 'sys_entr'; similar: "
 			    "raw_syscalls/sys_enter");
 	assert_string_equal(chosen("sched,zzzzz"), "tracefs: no such event: 'zzzzz'");
 	/* Nothing is near to what is longer than any name. */
