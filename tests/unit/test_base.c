@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Reading digits from text with and without an end, the heap, and conversions of time. */
+/* Digits from bounded and from terminated text, the heap, and conversions of time. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -40,7 +40,7 @@ TEST(scan_number_reads_digits_up_to_the_end)
 	}
 }
 
-TEST(scan_digits_wants_exactly_so_many_in_their_range)
+TEST(scan_digits_requires_an_exact_count_and_range)
 {
 	static const struct {
 		const char *text;
@@ -91,14 +91,14 @@ TEST(scan_billionths_takes_one_to_nine_digits)
 	}
 }
 
-TEST(scan_finds_the_number_that_a_text_begins_with)
+TEST(scan_finds_a_number_at_the_start_of_text)
 {
 	assert_int_equal(kmesp_leading_number("4096\n"), 4096);
 	assert_int_equal(kmesp_leading_number("max\n"), 0);
 	assert_int_equal(kmesp_leading_number("99999999999999999999"), 0);
 }
 
-TEST(hex_digits_are_told_from_other_characters)
+TEST(hex_digits_are_recognized)
 {
 	static const char digits[] = "0123456789abcdef", capitals[] = "0123456789ABCDEF";
 	int c, found = 0;
@@ -129,7 +129,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-TEST(heap_gives_entries_in_order_of_key_and_tie)
+TEST(heap_pops_in_order_of_key_and_tie)
 {
 	struct kmes_heap_entry entries[200], last = { 0 };
 	struct kmes_heap heap = { entries, 0 };
@@ -154,7 +154,7 @@ TEST(heap_gives_entries_in_order_of_key_and_tie)
 	assert_int_equal(i, 200);
 }
 
-TEST(heap_moves_an_entry_down_when_its_key_has_grown)
+TEST(heap_moves_an_entry_down_after_its_key_grew)
 {
 	struct kmes_heap_entry entries[50];
 	struct kmes_heap heap = { entries, 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Blocks on their way out: how many bytes may wait, whatever they come in and hold. */
+/* The backlog of blocks is bounded in bytes, whatever the blocks' size and content. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include "capture/inflate.h"
 #include "unit.h"
 
-/* A sink into a pipe that holds a page, and what came out of its other end. */
+/* A sink into a pipe of one page, and what was read from the pipe. */
 struct pipe_sink {
 	struct kmes_block_sink *sink;
 	int fd;
@@ -34,7 +34,7 @@ static void begin(struct pipe_sink *p, const struct kmes_capture_options *option
 	alarm(60);
 }
 
-/* Noise, which packing makes longer: a member needs all of the room foreseen for it. */
+/* Incompressible data: the member is longer than the block and needs all of its bound. */
 static uint8_t byte_at(uint64_t at)
 {
 	at = (at ^ at >> 29) * 0xbf58476d1ce4e5b9u;
@@ -42,7 +42,7 @@ static uint8_t byte_at(uint64_t at)
 	return (uint8_t)(at >> 56);
 }
 
-/* Hands over the bytes from `at` on; where they end. */
+/* Passes on bytes from `at`; returns where they end. */
 static uint64_t put(struct pipe_sink *p, uint64_t at, size_t len)
 {
 	struct kmes_block *block = kmesp_block_get(p->sink, len);
@@ -79,7 +79,7 @@ static void start_reader(struct pipe_sink *p)
 	assert_int_equal(pthread_create(&p->reader, NULL, read_main, p), 0);
 }
 
-/* Ends, with a reader: so many bytes and events came through, in order. */
+/* Drains the pipe and closes: these bytes and events came through, in order. */
 static void end(struct pipe_sink *p, uint64_t bytes, uint64_t events)
 {
 	uint64_t safe;
@@ -92,8 +92,8 @@ static void end(struct pipe_sink *p, uint64_t bytes, uint64_t events)
 	assert_int_equal(safe, events);
 }
 
-/* A piece four times a second is some 40 minutes of them. */
-TEST(block_small_pieces_share_what_may_wait)
+/* At a piece per quarter of a second, 40 minutes of them. */
+TEST(block_small_pieces_fill_the_backlog)
 {
 	struct kmes_capture_options options = { 0 };
 
@@ -109,15 +109,15 @@ TEST(block_small_pieces_share_what_may_wait)
 	}
 }
 
-/* Hands over as many blocks of a huge event each as it may. */
+/* Passes on blocks of one huge event each until the backlog is full. */
 struct giver {
 	struct pipe_sink pipe;
-	atomic_uint given, asked; /* blocks; how often since then whether to stop */
+	atomic_uint given, asked; /* blocks; calls of `stop` since the last one */
 };
 
 enum { HUGE = 5 << 20, HUGE_BLOCKS = 8 };
 
-/* Asked while the pipe takes nothing; never to stop. */
+/* Called while the pipe is full; never stops. */
 static bool count_asked(void *arg)
 {
 	struct giver *giver = arg;
@@ -140,7 +140,7 @@ static void *give_main(void *arg)
 	return NULL;
 }
 
-TEST(block_huge_ones_share_what_may_wait)
+TEST(block_huge_ones_fill_the_backlog)
 {
 	struct giver giver = { 0 };
 	struct kmes_capture_options options = { .is_stopping = count_asked,
@@ -151,7 +151,7 @@ TEST(block_huge_ones_share_what_may_wait)
 		begin(&giver.pipe, &options);
 		atomic_store(&giver.given, 0);
 		assert_int_equal(pthread_create(&thread, NULL, give_main, &giver), 0);
-		/* It stands still: half a second is long for memory alone. */
+		/* Blocked: half a second is far longer than a copy takes. */
 		while (!atomic_load(&giver.given) || atomic_load(&giver.asked) < 5)
 			usleep(1000);
 		assert_between(atomic_load(&giver.given), 1, 4);
@@ -172,8 +172,8 @@ static void put_block(struct kmes_block_sink *sink, bool is_noise)
 	assert_int_equal(kmesp_block_put(sink), 0);
 }
 
-/* What packing made of earlier blocks says nothing about the next. */
-TEST(block_size_is_waited_for_when_zeros_turn_to_noise)
+/* The ratio of earlier blocks predicts nothing about the next. */
+TEST(block_size_is_waited_for_when_data_becomes_incompressible)
 {
 	const struct kmes_capture_options options = { .gzip_level = 1 };
 	const uint64_t size = 1 << 20;

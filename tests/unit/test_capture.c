@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Captures: bytes of the format, round trips through memory files, cuts, damage, growth. */
+/* Captures: format, round trips through memory files, truncation, damage, growth. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ TEST(capture_bytes_are_those_of_the_format)
 	close(fd);
 }
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static void round_trip(const struct kmes_capture_options *options)
 {
@@ -121,12 +121,12 @@ static void round_trip(const struct kmes_capture_options *options)
 	close(fd);
 }
 
-TEST(capture_plain_comes_back_as_it_was)
+TEST(capture_plain_round_trips)
 {
 	round_trip(&captured_plain);
 }
 
-TEST(capture_packed_by_threads_keeps_the_order)
+TEST(capture_compressed_by_threads_keeps_the_order)
 {
 	static const struct kmes_capture_options best = { .gzip_level = 9 };
 
@@ -134,7 +134,7 @@ TEST(capture_packed_by_threads_keeps_the_order)
 	round_trip(&best);
 }
 
-TEST(capture_header_within_begins_a_new_count)
+TEST(capture_header_in_the_middle_restarts_the_count)
 {
 	struct kmes_capture_info other = captured_info;
 	struct kmes_capture_reader *r;
@@ -162,7 +162,7 @@ TEST(capture_header_within_begins_a_new_count)
 	close(fd);
 }
 
-/* ---- cuts and growth ---- */
+/* ---- truncation and growth ---- */
 
 /* Five events in three pushes; returns the length. */
 static size_t small_capture(const struct kmes_capture_options *options, uint8_t *buf,
@@ -212,7 +212,7 @@ static void check_prefixes(const struct kmes_capture_options *options)
 			cut ? "ends in the middle of an event (still being written?)"
 			    : "not a KMES capture: it is empty");
 		assert_true(seq >= before);
-		/* Plain, every event of 116 bytes that is whole. */
+		/* Uncompressed: every complete event of 116 bytes. */
 		if (!options->gzip_level)
 			assert_int_equal(seq - 1, cut < 64 + 116 ? 0
 						  : cut > 64 + 5 * 116
@@ -225,7 +225,7 @@ static void check_prefixes(const struct kmes_capture_options *options)
 	assert_int_equal(before, 6);
 }
 
-TEST(capture_prefixes_give_their_whole_events)
+TEST(capture_prefixes_yield_their_complete_events)
 {
 	check_prefixes(&captured_plain);
 	check_prefixes(&captured_packed);
@@ -235,7 +235,7 @@ TEST(capture_prefixes_give_their_whole_events)
 
 enum { MEMBERS = 6, EACH = 4 };
 
-/* Events in members of EACH; where each member ends. The end record is the last one's. */
+/* EACH events per member; returns the end of each. The last one has the end record. */
 static size_t capture_in_members(uint8_t *buf, size_t size, size_t *ends)
 {
 	struct kmes_capture_writer *w;
@@ -271,7 +271,7 @@ static unsigned int unsure_in(const char *message)
 	return count;
 }
 
-/* Reads to the end: how it ended, which events came, and how many notes. */
+/* Reads to the end: the result, which events came, the number of notes. */
 static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, size_t size)
 {
 	struct kmes_capture_reader *r = open_at(fd, 0, false);
@@ -296,17 +296,17 @@ static int read_damaged(int fd, bool *came, unsigned int *notes, char *note, siz
 			wrong += rc && item.kind == KMES_ITEM_EVENT;
 			continue;
 		}
-		assert_false(came[seq]); /* none twice */
+		assert_false(came[seq]); /* no duplicates */
 		came[seq] = true;
 	}
 	unsure += unsure_in(kmesp_capture_error(r));
 	kmesp_capture_close(r);
-	/* What damage made of events is told. */
+	/* Events changed by damage are reported. */
 	assert_true(wrong <= unsure && unsure <= MEMBERS * EACH);
 	return rc;
 }
 
-TEST(capture_damaged_member_costs_that_member_alone)
+TEST(capture_damaged_member_loses_only_that_member)
 {
 	static uint8_t buf[8192], damaged[8192];
 	bool came[MEMBERS * EACH + 1];
@@ -314,7 +314,7 @@ TEST(capture_damaged_member_costs_that_member_alone)
 	unsigned int notes, told = 0;
 	char note[512];
 
-	/* The first has the header, without which there is nothing; the last has the end. */
+	/* The first member has the header, the last one the end record. */
 	for (at = ends[0]; at < ends[MEMBERS - 1]; at++) {
 		uint64_t seq, first = 1;
 		unsigned int missing = 0;
@@ -329,9 +329,9 @@ TEST(capture_damaged_member_costs_that_member_alone)
 		for (seq = 1; seq <= MEMBERS * EACH; seq++) {
 			missing += !came[seq];
 			if (!came[seq] && (seq < first || seq >= first + EACH))
-				fail_msg("byte %zu: event %d is not there", at, (int)seq);
+				fail_msg("byte %zu: event %d is missing", at, (int)seq);
 		}
-		/* What is missing is said; and the number, unless one was made up. */
+		/* The loss is reported, and its number unless an event was forged. */
 		if (missing)
 			assert_true(notes || rc == -EBADMSG);
 		if (missing && rc == -ENODATA && notes == 2) {
@@ -346,7 +346,7 @@ TEST(capture_damaged_member_costs_that_member_alone)
 	assert_true(told > (ends[MEMBERS - 1] - ends[0]) / 2);
 }
 
-TEST(capture_damage_is_survived_only_where_one_can_go_back)
+TEST(capture_damage_is_skipped_only_in_seekable_files)
 {
 	static uint8_t buf[8192];
 	size_t ends[MEMBERS], len = capture_in_members(buf, sizeof(buf), ends);
@@ -366,7 +366,7 @@ TEST(capture_damage_is_survived_only_where_one_can_go_back)
 	kmesp_capture_close(r);
 }
 
-TEST(capture_junk_between_members_is_passed_over_and_told)
+TEST(capture_junk_between_members_is_skipped_and_reported)
 {
 	static uint8_t buf[8192], junk[3 << 20];
 	size_t ends[MEMBERS], len = capture_in_members(buf, sizeof(buf), ends);
@@ -375,7 +375,7 @@ TEST(capture_junk_between_members_is_passed_over_and_told)
 	char note[512];
 	int fd = memfd_create("junk", MFD_CLOEXEC);
 
-	/* Among it what looks like the beginning of a member. */
+	/* It contains what looks like the start of a member. */
 	memcpy(junk + 1000, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
 	memcpy(junk + 65534, "\x1f\x8b\x08\0\0\0\0\0\0\3junk", 14);
 	assert_int_equal(write(fd, buf, ends[2]), (ssize_t)ends[2]);
@@ -387,7 +387,7 @@ TEST(capture_junk_between_members_is_passed_over_and_told)
 	assert_non_null(strstr(note, "goes on with the next sound member"));
 	for (seq = 1; seq <= MEMBERS * EACH; seq++)
 		assert_true(came[seq]);
-	/* Behind the last one it is what it was: odd. */
+	/* After the last member it is only odd. */
 	assert_int_equal(write(fd, junk, sizeof(junk)), sizeof(junk));
 	assert_int_equal(read_damaged(fd, came, &notes, note, sizeof(note)), -ENODATA);
 	assert_int_equal(notes, 1);
@@ -410,7 +410,7 @@ static void grow(const struct kmes_capture_options *options)
 			assert_true(captured_is(&item, ++seq, 30));
 	}
 	assert_int_equal(seq, 5);
-	/* Behind the end there may be more, unless the file is shorter by now. */
+	/* The file may grow after its end record, unless it was truncated. */
 	assert_int_equal(kmesp_capture_next(r, &item), 0);
 	assert_int_equal(ftruncate(fd, (off_t)len - 1), 0);
 	assert_int_equal(kmesp_capture_next(r, &item), -ESTALE);
@@ -424,7 +424,7 @@ TEST(capture_followed_grows_byte_by_byte)
 	grow(&captured_packed);
 }
 
-TEST(capture_from_a_pipe_never_waits)
+TEST(capture_from_a_pipe_never_blocks)
 {
 	uint8_t buf[4096];
 	size_t len = small_capture(&captured_plain, buf, sizeof(buf));
@@ -434,7 +434,7 @@ TEST(capture_from_a_pipe_never_waits)
 	int fds[2];
 
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	/* Followed or not: a pipe's end is the end. */
+	/* A pipe's end is final, followed or not. */
 	assert_int_equal(kmesp_capture_open(&r, fds[0], true), 0);
 	assert_int_equal(kmesp_capture_next(r, &item), 0);
 	assert_false(kmesp_capture_wait(r, 10, -1));
@@ -452,7 +452,7 @@ TEST(capture_from_a_pipe_never_waits)
 	kmesp_capture_close(r);
 }
 
-TEST(capture_of_nothing_lets_the_caller_look_around)
+TEST(capture_without_events_returns_to_the_caller)
 {
 	enum { HEADERS = 30000 };
 	uint8_t *bytes = calloc(HEADERS, 64), buf[4096];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Writers of captures: full disks, pipes that are stuck, what is safe, what waits. */
+/* Writing captures: full disks, blocked pipes, the backlog, and what is safely stored. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ static int make_space(void *arg)
 {
 	struct space *space = arg;
 
-	errno = EACCES; /* whoever asks keeps its own */
+	errno = EACCES; /* the caller's errno is preserved */
 	return ++space->calls <= space->give;
 }
 
@@ -41,20 +41,20 @@ static void fill_the_full(int level)
 	assert_int_equal(space.calls, 4);
 }
 
-TEST(capture_on_a_full_disk_asks_for_space_first)
+TEST(capture_on_a_full_disk_calls_for_space_first)
 {
 	fill_the_full(0);
 	fill_the_full(1);
 }
 
-TEST(capture_after_an_error_takes_nothing_more)
+TEST(capture_rejects_events_after_an_error)
 {
 	struct kmes_loss lost = { 1, 1, 1, 1 };
 	struct kmes_capture_writer *w;
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	assert_int_equal(kmesp_capture_begin(&w, fd, &captured_info, &captured_plain), 0);
-	/* What was sent on fails when it is written, which may be later. */
+	/* Pushed blocks fail when they are written, which may be later. */
 	alarm(60);
 	while (kmesp_capture_push(w) == 0)
 		usleep(1000);
@@ -71,7 +71,7 @@ static bool is_stopping(void *arg)
 	return true;
 }
 
-TEST(capture_into_a_stuck_pipe_is_given_up)
+TEST(capture_into_a_blocked_pipe_is_given_up)
 {
 	struct kmes_capture_options options = { .is_stopping = is_stopping };
 	int fds[2];
@@ -92,7 +92,7 @@ TEST(capture_into_a_stuck_pipe_is_given_up)
 	}
 }
 
-/* Reads a pipe to its end, and what came out of it. */
+/* Reads a pipe to its end and returns its content. */
 struct drain {
 	int fd;
 	uint64_t events;
@@ -129,7 +129,7 @@ static void take_more(const struct kmes_capture_options *options)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(kmesp_capture_begin(&w, dup(fds[1]), &captured_info, options),
 			 0);
-	/* It is full with the first blocks, and nobody reads: who writes stands still. */
+	/* The first blocks fill the pipe, which is not read: its writer is blocked. */
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) > 0);
 	alarm(60);
 	for (seq = 1; seq <= BLOCKS; seq++) {
@@ -148,7 +148,7 @@ static void take_more(const struct kmes_capture_options *options)
 	assert_int_equal(drain.end, -ENODATA);
 }
 
-TEST(capture_takes_more_while_nothing_goes_out)
+TEST(capture_accepts_events_while_its_writer_is_blocked)
 {
 	take_more(&captured_plain);
 	take_more(&captured_packed);
@@ -176,7 +176,7 @@ TEST(capture_safe_events_are_those_in_the_file)
 	close(fd);
 }
 
-TEST(capture_packed_size_is_waited_for)
+TEST(capture_compressed_size_is_waited_for)
 {
 	struct kmes_capture_writer *w;
 	int fd = captured_file(&w, &captured_packed);
@@ -187,7 +187,7 @@ TEST(capture_packed_size_is_waited_for)
 		captured_add(w, seq, captured_size(seq));
 	}
 	assert_true(lseek(fd, 0, SEEK_END) >= 20000);
-	/* It was not a hundred blocks later that this was seen. */
+	/* Seen within a hundred blocks. */
 	assert_int_equal(kmesp_capture_end(w, NULL), 0);
 	assert_true(lseek(fd, 0, SEEK_END) < 100000);
 	close(fd);

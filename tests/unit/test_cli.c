@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What all tools have in common: options, lists of CPUs, messages. */
+/* What all tools share: options, CPU lists, messages. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const struct poptOption table[] = {
 	POPT_TABLEEND,
 };
 
-/* What a command line is taken for, written down: "n=5 f <operand> ". */
+/* A parsed command line as text: "n=5 f <operand> ". */
 static void describe(char *buf, size_t size, unsigned int flags, char **argv)
 {
 	struct cli cli;
@@ -69,7 +69,7 @@ static void forget_posix(void)
 }
 ALL_TESTS(forget_posix, NULL);
 
-TEST(cli_options_are_taken_in_every_spelling)
+TEST(cli_options_are_accepted_in_every_spelling)
 {
 	assert_described(ARGS("-n", "5", "-n6", "--number=7", "--number", "8"), 0,
 			 "n=5 n=6 n=7 n=8 ");
@@ -84,14 +84,14 @@ TEST(cli_options_are_taken_in_every_spelling)
 	assert_described(ARGS("-f", "--", "-x"), CLI_STOP_AT_OPERAND, "f <-x> ");
 }
 
-/* popt would put the next argument in its place */
-TEST(cli_options_keep_popts_mark_as_typed)
+/* popt would substitute the next argument. */
+TEST(cli_options_keep_popts_placeholder_as_typed)
 {
 	assert_described(ARGS("-t", "a!#:+b!#:+", "-t!#:!#:+", "--text=!#:+", "c!#:+"), 0,
 			 "t=a!#:+b!#:+ t=!#:!#:+ t=!#:+ <c!#:+> ");
 }
 
-TEST(cli_operands_are_whole)
+TEST(cli_operands_are_not_altered)
 {
 	char *argv[] = { "kmes-test", "-f", "echo", "-n", "!#:+", NULL };
 	struct cli cli;
@@ -145,7 +145,7 @@ static void body_describe(void *arg)
 	describe(buf, sizeof(buf), 0, arg);
 }
 
-TEST(cli_options_wrong_are_named_and_exit_2)
+TEST(cli_invalid_options_are_named_and_exit_2)
 {
 	static const struct {
 		char *argv[4];
@@ -208,7 +208,7 @@ static void body_check_cpus(void *arg)
 	cli_end(&cli);
 }
 
-TEST(cli_cpus_without_a_ring_are_named)
+TEST(cli_cpus_without_a_ring_are_listed)
 {
 	static const struct {
 		char *list;
@@ -256,7 +256,7 @@ TEST(cli_messages_are_one_safe_line_and_one_write)
 	assert_int_equal(r.messages, 2);
 	assert_string_equal(r.message[0],
 			    "kmes-test: cpu3: \\x1b]0;title\\x07 two\\x0alines\n");
-	/* what would not go out whole is cut */
+	/* what exceeds one write is truncated */
 	assert_true(strlen(r.message[1]) <= 4096);
 	assert_true(strlen(r.message[1]) > 4080);
 	assert_string_equal(r.message[1] + strlen(r.message[1]) - 8, "\\x1b...\n");
@@ -280,7 +280,7 @@ static void body_stuck_stderr(void *arg)
 	_exit(7);
 }
 
-TEST(cli_messages_to_a_stuck_stderr_do_not_hold_up)
+TEST(cli_messages_to_a_blocked_stderr_do_not_block)
 {
 	struct child_result r = child_run(body_stuck_stderr, NULL);
 

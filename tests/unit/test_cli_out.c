@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The output of a tool: slow readers, those that went, disks that are full, signals to stop. */
+/* A tool's output: slow readers, closed pipes, full disks, signals to stop. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -65,12 +65,12 @@ static void assert_flood_through(int flags)
 	assert_int_equal(r.messages, 0);
 }
 
-TEST(cli_out_gives_every_byte_to_a_slow_reader)
+TEST(cli_out_writes_every_byte_to_a_slow_reader)
 {
 	assert_flood_through(0);
 }
 
-TEST(cli_out_waits_for_a_pipe_that_does_not_block)
+TEST(cli_out_waits_for_a_nonblocking_pipe)
 {
 	assert_flood_through(O_NONBLOCK);
 }
@@ -95,7 +95,7 @@ TEST(cli_out_ends_quietly_when_the_reader_is_gone)
 	assert_int_equal(r.messages, 0);
 }
 
-/* A connection over the network of this machine: fds[1] to fds[0]. */
+/* A TCP connection over loopback: fds[1] to fds[0]. */
 static void connect_tcp(int fds[2])
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -119,7 +119,7 @@ TEST(cli_out_ends_quietly_when_the_connection_is_reset)
 	int fds[2];
 
 	connect_tcp(fds);
-	/* who closes with something unread resets it */
+	/* closing with unread data resets it */
 	assert_int_equal(write(fds[1], "x", 1), 1);
 	usleep(100000);
 	close(fds[0]);
@@ -129,7 +129,7 @@ TEST(cli_out_ends_quietly_when_the_connection_is_reset)
 	assert_int_equal(r.messages, 0);
 }
 
-TEST(cli_out_names_what_cannot_be_written)
+TEST(cli_out_reports_what_cannot_be_written)
 {
 	int fd = open("/dev/full", O_WRONLY);
 	struct child_result r;
@@ -142,7 +142,7 @@ TEST(cli_out_names_what_cannot_be_written)
 					  "No space left on device\n");
 }
 
-/* One byte alone fails at the end, not before. */
+/* A single byte fails at close only. */
 static void body_late_error(void *arg)
 {
 	struct cli_out out;
@@ -173,7 +173,7 @@ static void body_closed_stdout(void *arg)
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	child_begin_tool();
-	if (open("/dev/null", O_WRONLY) < 3) /* would be taken for stdout */
+	if (open("/dev/null", O_WRONLY) < 3) /* would become stdout */
 		_exit(9);
 	cli_out_stdout(&out);
 	cli_out_write(&out, "x", 1);
@@ -190,7 +190,7 @@ TEST(cli_out_to_a_closed_stdout_is_an_error)
 		"kmes-test: standard output: cannot write: Bad file descriptor\n");
 }
 
-/* Nobody reads; two signals as timeout(1) sends them. SIGALRM is blocked from the start. */
+/* No reader; two signals as timeout(1) sends them. SIGALRM is blocked from the start. */
 static void assert_given_up(int flags)
 {
 	sigset_t mask, before;
@@ -205,7 +205,7 @@ static void assert_given_up(int flags)
 	sigprocmask(SIG_BLOCK, &mask, &before);
 	pid = child_start(body_flood, &fds[1], &err);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	usleep(300000); /* until it hangs in its write */
+	usleep(300000); /* until it blocks in write(2) */
 	kill(pid, SIGTERM);
 	kill(pid, SIGTERM);
 	child_end(pid, err, &r);
@@ -217,13 +217,13 @@ static void assert_given_up(int flags)
 			    "kmes-test: standard output: takes no data, given up\n");
 }
 
-TEST(cli_out_gives_up_a_stuck_stdout_after_a_stop)
+TEST(cli_out_gives_up_a_blocked_stdout_after_a_stop)
 {
 	assert_given_up(0);
 	assert_given_up(O_NONBLOCK);
 }
 
-TEST(cli_out_sees_a_reader_go)
+TEST(cli_out_detects_a_closed_reader)
 {
 	struct cli_out out = { 0 };
 	int fds[2];

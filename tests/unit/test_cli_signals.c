@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The signals of a tool and of what it starts. */
+/* Signals of a tool and of its children. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ static void body_repeated(void *arg)
 	_exit(cli_stop_signal() == SIGINT ? 0 : 2);
 }
 
-TEST(cli_signals_repeated_change_nothing)
+TEST(cli_signals_repeated_have_no_effect)
 {
 	struct child_result r = child_run(body_repeated, NULL);
 
@@ -74,7 +74,7 @@ static void body_die(void *arg)
 	cli_die_by_signal(*(int *)arg);
 }
 
-TEST(cli_die_by_signal_dies_by_it)
+TEST(cli_die_by_signal_ends_by_that_signal)
 {
 	static int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	size_t i;
@@ -124,7 +124,7 @@ static void body_child_signals(void *arg)
 		_exit(4);
 }
 
-TEST(cli_signals_of_a_child_are_those_of_the_start)
+TEST(cli_signals_of_a_child_are_those_at_startup)
 {
 	struct child_result r = child_run(body_child_signals, NULL);
 

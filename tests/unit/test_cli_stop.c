@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Stopping, as threads see it; ThreadSanitizer looks on. */
+/* The stop flag as threads see it, for ThreadSanitizer. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ static void *ask_main(void *arg)
 	return NULL;
 }
 
-TEST(cli_stop_is_seen_by_threads_that_ask)
+TEST(cli_stop_is_seen_by_threads_that_poll)
 {
 	pthread_t thread;
 	int seen = 0;
@@ -30,7 +30,7 @@ TEST(cli_stop_is_seen_by_threads_that_ask)
 	assert_int_equal(pthread_create(&thread, NULL, ask_main, &seen), 0);
 	while (!atomic_load(&is_asking))
 		sched_yield();
-	/* Not of the thread that asks. */
+	/* Not to the polling thread. */
 	pthread_kill(pthread_self(), SIGTERM);
 	pthread_join(thread, NULL);
 	assert_int_equal(seen, SIGTERM);

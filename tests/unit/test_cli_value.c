@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Values as they are typed: numbers, times, sizes, rates, CPU lists, and escaping. */
+/* Option values: numbers, times, sizes, rates, CPU lists, and escaping. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ TEST(cli_time_is_exact_or_refused)
 		{ "1d", 0, 86400000000000 },
 		{ "0.0001", 0, 100000 },
 		{ "0.123456789", 0, 123456789 },
-		/* never less than what was typed, and what is not 0 stays so */
+		/* never less than typed, and never rounded to 0 */
 		{ "0.0000000001", 0, 1 },
 		{ "1.0000000000", 0, 1000000000 },
 		{ "1.0000000001", 0, 1000000001 },
@@ -186,7 +186,7 @@ TEST(cli_rate_is_exact_or_refused)
 	check_values(cli_parse_rate, cases, COUNT(cases));
 }
 
-TEST(cli_cpus_hold_what_was_listed)
+TEST(cli_cpus_contain_what_was_listed)
 {
 	static const uint16_t in[] = { 0, 2, 3, 4, 5, 64, 65535 };
 	struct cli_cpus *cpus = calloc(1, sizeof(*cpus));
@@ -211,7 +211,7 @@ TEST(cli_cpus_hold_what_was_listed)
 	free(cpus);
 }
 
-TEST(cli_cpus_of_another_form_are_refused)
+TEST(cli_cpus_malformed_are_refused)
 {
 	static const struct {
 		const char *text;
@@ -268,7 +268,7 @@ static void escape_is(const char *text, size_t len, const char *expected)
 
 #define ESCAPE(literal, expected) escape_is(literal, sizeof(literal) - 1, expected)
 
-TEST(cli_escape_leaves_nothing_that_drives_a_terminal)
+TEST(cli_escape_leaves_no_terminal_control)
 {
 	ESCAPE("plain 'text' \\ of \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
 	       "plain 'text' \\ of \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
@@ -284,7 +284,7 @@ TEST(cli_escape_leaves_nothing_that_drives_a_terminal)
 	ESCAPE("\xc2\xa0\xe2\x80\x8a\xe2\x80\x90", "\xc2\xa0\xe2\x80\x8a\xe2\x80\x90");
 }
 
-TEST(cli_escape_cuts_between_characters)
+TEST(cli_escape_truncates_between_characters)
 {
 	char buf[8];
 
@@ -298,7 +298,7 @@ TEST(cli_escape_cuts_between_characters)
 	assert_string_equal(buf, "");
 }
 
-TEST(cli_worse_puts_2_before_1_before_3_before_0)
+TEST(cli_status_max_ranks_2_over_1_over_3_over_0)
 {
 	static const int cases[][3] = {
 		{ 0, 0, 0 }, { 0, 3, 3 }, { 3, 1, 1 }, { 1, 2, 2 },	{ 2, 3, 2 },

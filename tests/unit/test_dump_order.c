@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The window that puts events of captures in order: merges, queues, and its width. */
+/* The window that reorders events of captures: merging, queues, its size. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ TEST(dump_order_time_merges_cpus_and_ties_go_by_cpu)
 	dump_order_free(o);
 }
 
-TEST(dump_order_time_keeps_the_sequence_whatever_the_clock_did)
+TEST(dump_order_time_keeps_the_sequence_after_clock_steps)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 
@@ -110,20 +110,20 @@ TEST(dump_order_time_keeps_the_sequence_whatever_the_clock_did)
 	dump_order_free(o);
 }
 
-TEST(dump_order_cpu_gives_each_its_run)
+TEST(dump_order_cpu_groups_events_by_cpu)
 {
 	struct dump_order *o = new_window(KMES_ORDER_CPU, WIDE);
 	struct kmes_capture_info other = plain;
 
 	other.start_ns = 2;
 	add_all(o, &plain, "1:1@10 0:1@20 1:-2@30 1:4@30 0:2@5");
-	/* What stands behind it, of another run, stays behind it. */
+	/* A later recording stays after it. */
 	add_all(o, &other, "0:7@1");
 	assert_string_equal(rest(o), "0:1 0:2 1:1 1:-2 1:4 0:7");
 	dump_order_free(o);
 }
 
-TEST(dump_order_recorded_as_wanted_stays)
+TEST(dump_order_recorded_as_requested_is_kept)
 {
 	struct kmes_capture_info by_cpu = plain, by_time = plain, later = plain;
 	struct dump_order *o = new_window(KMES_ORDER_CPU, WIDE);
@@ -135,7 +135,7 @@ TEST(dump_order_recorded_as_wanted_stays)
 	assert_string_equal(rest(o), "1:1 0:1 1:2 0:2 1:3");
 	dump_order_free(o);
 
-	/* A late one stays late, also among those of another recording. */
+	/* A late event stays late, also between events of another recording. */
 	o = new_window(KMES_ORDER_TIME, WIDE);
 	later.start_ns = 3;
 	add_all(o, &by_time, "1:1@10 0:1@4 1:2@30");
@@ -144,7 +144,7 @@ TEST(dump_order_recorded_as_wanted_stays)
 	dump_order_free(o);
 }
 
-TEST(dump_order_tells_the_header_of_each)
+TEST(dump_order_returns_the_header_of_each)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, WIDE);
 	struct kmes_capture_info other = plain, info;
@@ -163,12 +163,12 @@ TEST(dump_order_tells_the_header_of_each)
 	assert_int_equal(info.slots, 4);
 	assert_int_equal(dump_order_take(o, &item, &info), 0);
 	assert_true(dump_order_wants_more(o));
-	/* The rest goes with it. */
+	/* Freed with it. */
 	add_all(o, &plain, "0:2@20");
 	dump_order_free(o);
 }
 
-/* How a window of 2 MiB goes over `count` events of 4 CPUs, each CPU `apart` bytes ahead. */
+/* A window of 2 MiB over `count` events of 4 CPUs, in runs of `apart` events. */
 static uint64_t slide(enum kmes_reader_order order, unsigned int count,
 		      unsigned int apart, unsigned int *held_most)
 {
@@ -205,7 +205,7 @@ static uint64_t slide(enum kmes_reader_order order, unsigned int count,
 	return order == KMES_ORDER_CPU ? changes : late;
 }
 
-TEST(dump_order_window_is_as_wide_as_it_says)
+TEST(dump_order_window_has_its_stated_size)
 {
 	unsigned int held;
 
@@ -214,12 +214,12 @@ TEST(dump_order_window_is_as_wide_as_it_says)
 	assert_between(held, 1500, 2200);
 	assert_true(slide(KMES_ORDER_TIME, 40000, 1800, &held) > 1000);
 	assert_between(held, 1500, 2200);
-	/* By CPU: runs as long as the window, not single events. */
+	/* By CPU: runs of a window's length, not single events. */
 	assert_between(slide(KMES_ORDER_CPU, 40000, 1, &held), 4 * 19, 4 * 27);
 	assert_between(held, 1500, 2200);
 }
 
-TEST(dump_order_event_wider_than_the_window_goes_alone)
+TEST(dump_order_event_larger_than_the_window_is_returned_alone)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, 100000);
 	struct kmes_capture_info info;
@@ -238,14 +238,14 @@ TEST(dump_order_event_wider_than_the_window_goes_alone)
 	dump_order_free(o);
 }
 
-TEST(dump_order_one_that_stays_pins_little)
+TEST(dump_order_an_event_from_the_future_pins_little)
 {
 	struct dump_order *o = new_window(KMES_ORDER_TIME, 4 << 20);
 	struct kmes_capture_info info;
 	struct kmes_item item;
 	uint64_t seq, futures = 0, given = 0;
 
-	/* Every now and then one from far ahead; each may pin its chunk, and is counted so. */
+	/* Some from far in the future; each may pin its chunk, which is accounted. */
 	for (seq = 1; seq <= 100000; seq++) {
 		if (seq % 1000 == 0)
 			add(o, &plain, 1, ++futures, UINT64_MAX - 100000 + seq, 10);

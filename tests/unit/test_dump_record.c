@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The recorder's clock: how long at most something that was read stays in memory alone. */
+/* The recorder's timer: how long an event may be in memory only. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static off_t file_size(void)
 	return st.st_size;
 }
 
-/* Blocks arrive by themselves. */
+/* Blocks are written in the background. */
 static void wait_for_events(struct dump_recorder *rec, uint64_t events)
 {
 	int i;
@@ -90,7 +90,7 @@ static void check_clock(int gzip_level)
 		wait_for_events(&rec, seq);
 		assert_true(file_size() > before);
 	}
-	/* Plain, it goes out when there is nothing else to do. */
+	/* Uncompressed, it is written when idle. */
 	record_one(&rec, seq);
 	dump_record_tick(&rec, now, true);
 	wait_for_events(&rec, gzip_level ? seq - 1 : seq);
@@ -102,13 +102,13 @@ TEST(dump_record_plain_is_written_out_four_times_a_second)
 	check_clock(0);
 }
 
-TEST(dump_record_packed_is_written_out_four_times_a_second)
+TEST(dump_record_compressed_is_written_out_four_times_a_second)
 {
 	check_clock(1);
 }
 
-/* While nobody takes them, small pieces wait to become larger ones. */
-TEST(dump_record_small_pieces_do_not_use_up_what_may_wait)
+/* While the pipe is not read, small pieces are merged. */
+TEST(dump_record_small_pieces_do_not_exhaust_the_backlog)
 {
 	struct dump_record_opts opts = { .file = path };
 	char *no_files[] = { NULL };
@@ -135,7 +135,7 @@ TEST(dump_record_small_pieces_do_not_use_up_what_may_wait)
 	close(fd);
 }
 
-TEST(dump_record_unopened_is_never_there)
+TEST(dump_record_unopened_creates_no_file)
 {
 	struct dump_record_opts opts = { .file = path };
 	struct dump_input in = { .is_row = true };
@@ -148,6 +148,6 @@ TEST(dump_record_unopened_is_never_there)
 	dump_record_push(&rec);
 	assert_int_equal(dump_record_close(&rec), 0);
 	assert_int_equal(access(path, F_OK), -1);
-	/* For the clean-up. */
+	/* For the cleanup. */
 	fclose(fopen(path, "w"));
 }

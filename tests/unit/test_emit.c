@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The checks before an emit: their bounds, their order, what trusted emitters owe. */
+/* Checks before an emit: bounds, order, and those of trusted emitters. */
 #include <string.h>
 
 #include "kmes_emit.h"
@@ -58,7 +58,7 @@ TEST(emit_lengths_fail_in_order)
 }
 
 /* [E4] */
-TEST(emit_content_wants_a_type_in_utf8)
+TEST(emit_content_requires_a_type_in_utf8)
 {
 	assert_int_equal(CONTENT("app.login", "\x80"), 0);
 	assert_int_equal(CONTENT("app.\xc3\xa9t\xc3\xa9", "\x80"), 0);
@@ -69,7 +69,7 @@ TEST(emit_content_wants_a_type_in_utf8)
 }
 
 /* [E3] */
-TEST(emit_content_wants_exactly_one_value)
+TEST(emit_content_requires_exactly_one_value)
 {
 	assert_int_equal(CONTENT("t", "\xc0"), 0);
 	assert_int_equal(CONTENT("t", "\x81\xa1n\x01"), 0);
@@ -77,12 +77,12 @@ TEST(emit_content_wants_exactly_one_value)
 	assert_int_equal(CONTENT("t", "\xc1"), -EINVAL);
 	assert_int_equal(CONTENT("t", "\xc0\xc0"), -EINVAL);
 	assert_int_equal(CONTENT("t", "\x81\xa1n"), -EINVAL);
-	/* the contents of strings are anybody's */
+	/* strings may contain any bytes */
 	assert_int_equal(CONTENT("t", "\xa2\xff\xfe"), 0);
 }
 
 /* [E3] */
-TEST(emit_content_keeps_the_depth)
+TEST(emit_content_is_limited_in_depth)
 {
 	assert_int_equal(CONTENT("t", "\x91\x91\x91\x91\xc0"), 0);
 	assert_int_equal(CONTENT("t", "\x91\x91\x91\x90"), 0);
@@ -91,7 +91,7 @@ TEST(emit_content_keeps_the_depth)
 }
 
 /* [E10 E12] */
-TEST(emit_trusted_owes_structure_only)
+TEST(emit_trusted_is_checked_for_structure_only)
 {
 	assert_int_equal(kmes_emit_check_trusted(65536, 1, 0), 0);
 	assert_int_equal(kmes_emit_check_trusted(65536, 10, 32768 - 87), 0);

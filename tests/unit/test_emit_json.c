@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* JSON lines to MessagePack: each kind of value, the tags, and what the letter forbids. */
+/* JSON lines to MessagePack: each kind of value, the tags, strict syntax. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void to_hex(char *hex, const uint8_t *bytes, size_t len)
 		sprintf(hex + 2 * i, "%02x", bytes[i]);
 }
 
-/* What a value becomes, in hex, or "!REASON". */
+/* A value's encoding in hex, or "!REASON". */
 static const char *value_of(const char *text, size_t len)
 {
 	static char result[8192];
@@ -56,7 +56,7 @@ static const char *value_of(const char *text, size_t len)
 	return result;
 }
 
-/* An event's line, copied so that nothing but a newline stands behind it. */
+/* An event's line, copied so that only a newline follows. */
 static int event_of(const char *text, size_t len)
 {
 	char *line = malloc(len + 1);
@@ -169,7 +169,7 @@ TEST(emit_json_maps_keep_order_and_duplicates)
 		{ "[]", "90" },
 		{ "{\"b\":1,\"a\":2,\"b\":3}", "83a16201a16102a16203" },
 		{ "{\"\":{\"x\":[]},\"y\":[{}]}", "82a081a17890a1799180" },
-		/* heads of two and of four bytes are put before what is there already */
+		/* heads of two and four bytes are inserted before the content */
 		{ "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]",
 		  "9f0102030405060708090a0b0c0d0e0f" },
 		{ "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,[16]]",
@@ -209,7 +209,7 @@ TEST(emit_json_long_containers_get_longer_heads)
 	check_long_list(65536, true, "df00010000", 3);
 }
 
-TEST(emit_json_tags_become_what_they_stand_for)
+TEST(emit_json_tags_become_their_types)
 {
 	static const struct value_case cases[] = {
 		{ "{\"$bin\":\"\"}", "c400" },
@@ -249,14 +249,14 @@ TEST(emit_json_tags_become_what_they_stand_for)
 	CHECK(cases);
 }
 
-TEST(emit_json_a_doubled_dollar_is_a_real_key)
+TEST(emit_json_a_doubled_dollar_is_a_plain_key)
 {
 	static const struct value_case cases[] = {
 		{ "{\"$$bin\":\"/w==\"}", "81a42462696ea42f773d3d" },
 		{ "{\"$$$x\":1}", "81a324247801" },
 		{ "{\"$\":1}", "81a12401" },
 		{ "{\"$other\":1}", "81a6246f7468657201" },
-		/* a tag stands alone */
+		/* a tag is the only key */
 		{ "{\"$bin\":\"/w==\",\"a\":1}", "82a42462696ea42f773d3da16101" },
 		{ "{\"a\":1,\"$bin\":\"?\"}", "82a16101a42462696ea13f" },
 	};
@@ -264,7 +264,7 @@ TEST(emit_json_a_doubled_dollar_is_a_real_key)
 	CHECK(cases);
 }
 
-TEST(emit_json_tags_that_hold_something_else_are_refused)
+TEST(emit_json_tags_with_invalid_values_are_refused)
 {
 	static const char *const texts[] = {
 		"{\"$bin\":1}",
@@ -273,7 +273,7 @@ TEST(emit_json_tags_that_hold_something_else_are_refused)
 		"{\"$bin\":\"/\"}",
 		"{\"$bin\":\"/w=\"}",
 		"{\"$bin\":\"/w\"}",
-		"{\"$bin\":\"/x==\"}", /* bits that nothing holds */
+		"{\"$bin\":\"/x==\"}", /* unused bits set */
 		"{\"$bin\":\"AAF=\"}",
 		"{\"$bin\":\"====\"}",
 		"{\"$bin\":\"A===\"}",
@@ -331,7 +331,7 @@ TEST(emit_json_tags_that_hold_something_else_are_refused)
 		literal, sizeof(literal) - 1                                             \
 	}
 
-TEST(emit_json_holds_to_the_letter)
+TEST(emit_json_is_strict)
 {
 	static const struct {
 		const char *text;
@@ -423,7 +423,7 @@ TEST(emit_json_holds_to_the_letter)
 	for (i = 0; i < COUNT(cases); i++)
 		if (*value_of(cases[i].text, cases[i].len) != '!')
 			fail_msg("accepted: case %zu: %s", i, cases[i].text);
-	/* and nothing is left of them */
+	/* and no output is left */
 	assert_string_equal(value_of("[1]", 3), "9101");
 }
 
@@ -450,7 +450,7 @@ static int nested_value(uint32_t depth, const char *open, const char *close)
 	return r;
 }
 
-TEST(emit_json_depth_is_bounded_and_costs_no_stack)
+TEST(emit_json_depth_is_bounded_and_uses_no_stack)
 {
 	static struct kmes_mp_scratch scratch;
 	char *text;
@@ -462,7 +462,7 @@ TEST(emit_json_depth_is_bounded_and_costs_no_stack)
 	assert_int_equal(nested_value(200000, "{\"a\":[", "]}"), -EINVAL);
 	assert_string_equal(why.text, "nested deeper than 256");
 
-	/* a tag in the deepest container is no level of its own */
+	/* a tag in the deepest container is not a level */
 	text = malloc(2000);
 	memset(text, '[', 256);
 	strcpy(text + 256, "{\"$ext\":[1,\"/w==\"]}");
@@ -472,7 +472,7 @@ TEST(emit_json_depth_is_bounded_and_costs_no_stack)
 	assert_int_equal(kmes_mp_validate(out.buf, out.len, 256, &scratch), 0);
 	free(text);
 
-	/* nor is what is of no use as deep as it likes */
+	/* ignored values are bounded in depth, too */
 	text = malloc(2000100);
 	strcpy(text, "{\"type\":\"a\",\"seq\":");
 	memset(text + 18, '[', 256);
@@ -553,7 +553,7 @@ TEST(emit_json_lines_are_events)
 	};
 	size_t i;
 
-	/* twice, and mixed: nothing of a line reaches the next */
+	/* twice and interleaved: no line affects the next */
 	for (i = 0; i < 2 * COUNT(cases); i++) {
 		const struct value_case *c = &cases[i * 7 % COUNT(cases)];
 		const char *result = line_of(c->text);
@@ -565,7 +565,7 @@ TEST(emit_json_lines_are_events)
 	assert_string_equal(line_of("{\"type\":\"a\"}"), "a|80");
 }
 
-TEST(emit_json_a_type_has_at_most_65535_bytes)
+TEST(emit_json_a_type_is_at_most_65535_bytes)
 {
 	char *text = malloc(70000);
 	int len;
@@ -580,7 +580,7 @@ TEST(emit_json_a_type_has_at_most_65535_bytes)
 	free(text);
 }
 
-TEST(emit_json_what_does_not_fit_is_refused_whole)
+TEST(emit_json_oversized_events_are_refused_entirely)
 {
 	uint8_t room[64];
 	struct kmes_pack small = kmes_pack_begin(room, sizeof(room));

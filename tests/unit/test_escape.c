@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* test_escape.c - strings, keys and hex at every length, a byte of interest at each place. */
+/* Strings, keys and hex of every length, with a special byte at each position. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void teardown(void)
 }
 ALL_TESTS(setup, teardown);
 
-/* A copy that ends where its memory ends, so that a sanitizer sees each byte too many. */
+/* A copy that ends with its allocation, so that a sanitizer sees any overrun. */
 static uint8_t *exact(const char *s, uint32_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -69,7 +69,7 @@ static const struct escape escapes[] = {
 
 #define EACH(item, array) for (item = array; item < array + COUNT(array); item++)
 
-/* Letters with the bytes of interest at `at`, and what should come of them. */
+/* Letters with the special bytes at `at`, and the expected output. */
 static void check_at(put_fn put, const char *bytes, const char *expected, uint32_t len,
 		     uint32_t at)
 {
@@ -85,8 +85,8 @@ static void check_at(put_fn put, const char *bytes, const char *expected, uint32
 	check(put, s, strlen(s), text);
 }
 
-/* Escapes do not depend on where a byte stands. */
-TEST(text_each_byte_is_escaped_at_each_place)
+/* Escapes do not depend on a byte's position. */
+TEST(escape_each_byte_at_each_position)
 {
 	const struct escape *e;
 
@@ -121,7 +121,7 @@ static bool is_bare(const char *key)
 			   "0123456789.-") == len;
 }
 
-TEST(text_keys_stand_bare_as_the_grammar_says)
+TEST(escape_keys_are_bare_as_the_grammar_says)
 {
 	char key[LEN_MAX + 1], text[LEN_MAX + 3];
 
@@ -145,7 +145,7 @@ TEST(text_keys_stand_bare_as_the_grammar_says)
 	check(put_string_key, "", 0, "\"\"");
 }
 
-TEST(text_hex_of_each_length_and_byte)
+TEST(escape_hex_of_each_length_and_byte)
 {
 	char bytes[256], text[513];
 
@@ -161,7 +161,7 @@ TEST(text_hex_of_each_length_and_byte)
 	}
 }
 
-TEST(text_guids_and_uuids_keep_their_order)
+TEST(escape_guids_and_uuids_keep_their_order)
 {
 	static const uint8_t bytes[16] = {
 		0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,

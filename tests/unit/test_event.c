@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Taking an event apart: fields, grown headers, sizes that cannot be [D6 E5 M9]. */
+/* Parsing an event: fields, longer headers, impossible sizes [D6 E5 M9]. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-TEST(event_fields_are_found)
+TEST(event_fields_are_parsed)
 {
 	struct kmes_event e;
 
@@ -59,7 +59,7 @@ TEST(event_fields_are_found)
 }
 
 /* [M9] */
-TEST(event_cut_short_tells_what_is_needed)
+TEST(event_truncated_returns_the_needed_size)
 {
 	struct kmes_event e;
 
@@ -70,7 +70,7 @@ TEST(event_cut_short_tells_what_is_needed)
 	assert_int_equal(parse(&e, login, sizeof(login), 4096), 1);
 }
 
-TEST(event_payload_is_found_behind_a_grown_header)
+TEST(event_payload_follows_a_longer_header)
 {
 	uint8_t grown[sizeof(login) + 8];
 	struct kmes_event e;
@@ -86,7 +86,7 @@ TEST(event_payload_is_found_behind_a_grown_header)
 	assert_ptr_equal(e.payload, grown + 94);
 }
 
-TEST(event_without_payload_is_one)
+TEST(event_without_payload_is_valid)
 {
 	uint8_t bytes[sizeof(login)];
 	struct kmes_event e;
@@ -99,7 +99,7 @@ TEST(event_without_payload_is_one)
 }
 
 /* [D6] */
-TEST(event_with_impossible_sizes_is_none)
+TEST(event_with_impossible_sizes_is_refused)
 {
 	static const uint32_t event_sizes[] = { 0, 1, 76, 89, 0x7fffffff, 0xffffffff };
 	static const uint32_t header_sizes[] = { 0, 1, 76, 77, 85, 89, 0xffffffff };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Filters: types, origins, times, CPUs, and conditions on fields of hostile payloads. */
+/* Filters: types, origins, times, CPUs, conditions on fields of untrusted payloads. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* ---- conditions on the payload ---- */
 
-/* The bytes at the end of their allocation, so that sanitizers see any overrun. */
+/* The payload ends with its allocation, so that sanitizers see any overrun. */
 static bool passes_bytes(const char *expr, const void *payload, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -51,7 +51,7 @@ static void check_conditions(const struct condition *c, size_t count)
 	"ratio\xcb\x3f\xe0\0\0\0\0\0\0"
 #define SAMPLE BYTES(SAMPLE_BYTES)
 
-TEST(filter_field_is_there_or_not)
+TEST(filter_field_is_present_or_absent)
 {
 	static const struct condition rows[] = {
 		{ "user", true, SAMPLE },      { "user.name", true, SAMPLE },
@@ -99,7 +99,7 @@ TEST(filter_text_has_neither_quotes_nor_escapes)
 	check_conditions(rows, COUNT(rows));
 }
 
-TEST(filter_fields_with_a_meaning_compare_as_printed)
+TEST(filter_typed_fields_compare_as_printed)
 {
 	static const struct condition rows[] = {
 		{ "user_sid=S-1-5-18", true,
@@ -112,7 +112,7 @@ TEST(filter_fields_with_a_meaning_compare_as_printed)
 		{ "at=1970-01-01T00:00:01.000000000Z", true,
 		  BYTES("\x81\xa2"
 			"at\xd6\xff\0\0\0\x01") },
-		/* A mask is known by its number too. */
+		/* A mask also matches by its number. */
 		{ "access=1", true,
 		  BYTES("\x81\xa6"
 			"access\x01") },
@@ -141,7 +141,7 @@ TEST(filter_numbers_compare_by_value)
 		{ "user.name>0", false, SAMPLE },
 		{ "ok>0", false, SAMPLE },
 		{ "user>0", false, SAMPLE },
-		/* 2^53 + 1 is no double, and 2^64 - 1 no signed number. */
+		/* 2^53 + 1 does not fit a double, 2^64 - 1 does not fit a signed integer. */
 		{ "n>9007199254740992", true,
 		  BYTES("\x81\xa1n\xcf\0\x20\0\0\0\0\0\x01") },
 		{ "n>9007199254740993", false,
@@ -158,7 +158,7 @@ TEST(filter_numbers_compare_by_value)
 	check_conditions(rows, COUNT(rows));
 }
 
-TEST(filter_star_stands_for_one_level)
+TEST(filter_star_matches_one_level)
 {
 	static const struct condition rows[] = {
 		{ "*.name=alice", true, SAMPLE },
@@ -167,7 +167,7 @@ TEST(filter_star_stands_for_one_level)
 		{ "*.*.x=y", true, SAMPLE },
 		{ "*=alice", false, SAMPLE },
 		{ "*.x=y", false, SAMPLE },
-		/* A star within a key is a star. */
+		/* A star within a key is literal. */
 		{ "us*.name=alice", false, SAMPLE },
 		{ "k*=1", true, BYTES("\x81\xa2k*\x01") },
 		{ "\\*=1", true, BYTES("\x82\xa1k\x02\xa1*\x01") },
@@ -177,7 +177,7 @@ TEST(filter_star_stands_for_one_level)
 	check_conditions(rows, COUNT(rows));
 }
 
-TEST(filter_keys_may_hold_what_is_special)
+TEST(filter_keys_may_contain_special_characters)
 {
 	static const struct condition rows[] = {
 		{ "k\\.b=1", true, BYTES("\x81\xa3k.b\x01") },
@@ -196,7 +196,7 @@ TEST(filter_keys_may_hold_what_is_special)
 	check_conditions(rows, COUNT(rows));
 }
 
-TEST(filter_keys_that_are_no_strings_go_by_their_text)
+TEST(filter_keys_of_other_types_match_by_their_text)
 {
 	static const struct condition rows[] = {
 		{ "7=x", true, BYTES("\x81\x07\xa1x") },
@@ -207,7 +207,7 @@ TEST(filter_keys_that_are_no_strings_go_by_their_text)
 		{ "7=x", true,
 		  BYTES("\x81\xa1"
 			"7\xa1x") },
-		/* A list or map as a key is passed over, and found by a star alone. */
+		/* A list or map as a key is skipped; only a star matches it. */
 		{ "k=1", true, BYTES("\x82\x92\x01\x02\x05\xa1k\x01") },
 		{ "*=5", true, BYTES("\x82\x92\x01\x02\x05\xa1k\x01") },
 	};
@@ -215,7 +215,7 @@ TEST(filter_keys_that_are_no_strings_go_by_their_text)
 	check_conditions(rows, COUNT(rows));
 }
 
-TEST(filter_any_of_doubled_keys_counts)
+TEST(filter_any_of_duplicate_keys_matches)
 {
 	static const struct condition rows[] = {
 		{ "k=1", true, BYTES("\x82\xa1k\x01\xa1k\x02") },
@@ -238,7 +238,7 @@ TEST(filter_payload_without_fields_passes_nothing)
 	check_conditions(rows, COUNT(rows));
 }
 
-TEST(filter_malformed_payload_is_looked_at_up_to_the_fault)
+TEST(filter_malformed_payload_is_searched_up_to_the_fault)
 {
 	static const struct condition rows[] = {
 		{ "k", false, BYTES("\xdf\xff\xff\xff\xff\xa1k\x01") },
@@ -248,7 +248,7 @@ TEST(filter_malformed_payload_is_looked_at_up_to_the_fault)
 	size_t len;
 
 	for (len = 0; len < sizeof(SAMPLE_BYTES) - 1; len++) {
-		/* "alice" ends behind byte 18 */
+		/* "alice" ends at byte 18 */
 		assert_int_equal(passes_bytes("user.name=alice", SAMPLE_BYTES, len),
 				 len >= 18);
 		assert_false(passes_bytes("nothing", SAMPLE_BYTES, len));
@@ -270,7 +270,7 @@ TEST(filter_deep_payloads_need_no_stack)
 	bytes[DEEP - 1] = 0x05;
 	assert_false(passes_bytes("1", bytes, DEEP));
 	assert_true(passes_bytes("0.0.0", bytes, DEEP));
-	/* Deeper than any payload that is printed: its text matches nothing. */
+	/* Deeper than what is printed: its text matches nothing. */
 	assert_false(passes_bytes("0=*", bytes, DEEP));
 	for (i = 0; i < 256; i++)
 		memcpy(path + 2 * i, "0.", 2);
@@ -286,7 +286,7 @@ TEST(filter_deep_payloads_need_no_stack)
 	free(bytes);
 }
 
-TEST(filter_wrong_conditions_are_refused)
+TEST(filter_invalid_conditions_are_refused)
 {
 	static const char *const exprs[] = {
 		"",	 "=x",	    ".",   "a.",   ".a",       "a..b=1", "a.=1",
@@ -306,7 +306,7 @@ TEST(filter_wrong_conditions_are_refused)
 	}
 }
 
-/* ---- the head of an event ---- */
+/* ---- an event's header ---- */
 
 struct sample {
 	uint8_t bytes[256];
@@ -363,7 +363,7 @@ static void check_types(const struct type_case *c, size_t count)
 			fail_msg("'%s' %s", c->type, c->passes ? "fails" : "passes");
 }
 
-TEST(filter_empty_one_passes_everything)
+TEST(filter_empty_passes_everything)
 {
 	struct kmes_filter *filter = kmesp_filter_new();
 	struct sample s;
@@ -383,7 +383,7 @@ TEST(filter_types_are_alternatives_and_exclusions_win)
 		{ "app.*", "!app.login", "app.login", false },
 		{ "!app.login", "app.*", "app.login", false },
 		{ "app.*", "^app.login", "app.logout", true },
-		/* Exclusions alone let all else pass. */
+		/* With exclusions only, everything else passes. */
 		{ "!app.*", NULL, "db.query", true },
 		{ "^app.*", NULL, "app.x", false },
 		{ "\\!x", NULL, "!x", true },
@@ -439,7 +439,7 @@ TEST(filter_origins_by_word_and_number)
 	assert_false(origin_passes("77", 78));
 }
 
-TEST(filter_wrong_texts_are_refused_by_name)
+TEST(filter_invalid_values_are_refused_by_name)
 {
 	static const char *const origins[] = {
 		"", "c", "256", "-1", "users", "cc1", "1 "
@@ -459,7 +459,7 @@ TEST(filter_wrong_texts_are_refused_by_name)
 	assert_string_equal(err.text, "unknown origin: 'users'");
 	assert_int_equal(kmesp_filter_add_type(filter, "a[b", &err), -EINVAL);
 	assert_string_equal(err.text, "'[' without its ']' in the type: 'a[b'");
-	/* None of them left a condition behind. */
+	/* None of them added a condition. */
 	assert_false(kmesp_filter_is_set(filter));
 	kmesp_filter_free(filter);
 }

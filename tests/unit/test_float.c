@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Floating point numbers as text: literals, and the C library as a judge of the others. */
+/* Floating-point numbers as text: literals, and the C library as reference. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const char *text_of_float(float v)
 	return text32(bits);
 }
 
-TEST(number_float64_prints_the_fewest_digits)
+TEST(float64_prints_the_fewest_digits)
 {
 	assert_string_equal(text_of(0.0), "0.0");
 	assert_string_equal(text_of(-0.0), "-0.0");
@@ -69,7 +69,7 @@ TEST(number_float64_prints_the_fewest_digits)
 			    "9.5367431640625e-7"); /* 2^-20 */
 }
 
-TEST(number_float64_prints_the_extremes)
+TEST(float64_prints_the_extremes)
 {
 	assert_string_equal(text64(0x0000000000000001), "5e-324");
 	assert_string_equal(text64(0x000fffffffffffff), "2.225073858507201e-308");
@@ -86,7 +86,7 @@ TEST(number_float64_prints_the_extremes)
 	assert_false(kmesp_float64_is_finite(0xffffffffffffffff));
 }
 
-TEST(number_float32_prints_its_own_fewest_digits)
+TEST(float32_prints_its_own_fewest_digits)
 {
 	assert_string_equal(text_of_float(0.1f), "0.1");
 	assert_string_equal(text_of_float(3.14f), "3.14");
@@ -117,7 +117,7 @@ static unsigned int digits_in(const char *text)
 	return count;
 }
 
-/* Reads back; no text of fewer digits does; none of as many digits is nearer. */
+/* Round-trips; no shorter text does; none of this length is nearer. */
 static void check64(uint64_t bits)
 {
 	const char *text = text64(bits);
@@ -130,7 +130,7 @@ static void check64(uint64_t bits)
 	assert_memory_equal(&back, &v, sizeof(v));
 	assert_between(digits, 1, 17);
 	assert_non_null(strpbrk(text, ".e"));
-	/* The library rounds to the nearest text of so many digits. */
+	/* printf rounds to the nearest text of this many digits. */
 	snprintf(same, sizeof(same), "%.*e", (int)digits - 1, v);
 	if (strtod(same, NULL) == v) {
 		long double ours = strtold(text, NULL), theirs = strtold(same, NULL);
@@ -170,7 +170,7 @@ static uint64_t rng(void)
 	return x;
 }
 
-TEST(number_every_power_of_two_and_its_neighbours_read_back)
+TEST(float_every_power_of_two_and_its_neighbours_round_trip)
 {
 	for (uint64_t exponent = 0; exponent < 2047; exponent++) {
 		uint64_t bits = exponent << 52;
@@ -191,7 +191,7 @@ TEST(number_every_power_of_two_and_its_neighbours_read_back)
 	}
 }
 
-TEST(number_random_bits_read_back)
+TEST(float_random_bits_round_trip)
 {
 	for (int i = 0; i < 40000; i++) {
 		uint64_t bits = rng();
@@ -210,7 +210,7 @@ TEST(number_random_bits_read_back)
 }
 
 /* At each power of ten and its neighbours, and for any number of bits. */
-TEST(number_integers_print_all_digits)
+TEST(float_integers_print_all_digits)
 {
 	uint64_t power = 1;
 	char ours[24], theirs[24];
@@ -238,8 +238,8 @@ TEST(number_integers_print_all_digits)
 	assert_string_equal(ours, "-9223372036854775808");
 }
 
-/* What people write, with up to 15 digits, is printed as it was written. */
-TEST(number_short_decimals_come_back_as_written)
+/* Decimals of up to 15 digits are printed as written. */
+TEST(float_short_decimals_print_as_written)
 {
 	for (int i = 0; i < 40000; i++) {
 		char text[40];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * A hostile corpus printed as text and as JSON: format_grammar.py parses every line back
+ * An adversarial corpus printed as text and as JSON: format_grammar.py parses every line
  * and compares the values, jq reads every line of JSON, and no locale changes a byte.
  */
 #include <locale.h>
@@ -50,14 +50,14 @@ static int run(const char *format, ...)
 	return system(command);
 }
 
-/* ---- the corpus: made anew from the same seed each time ---- */
+/* ---- the corpus, from a fixed seed ---- */
 
 struct hostile_event {
 	struct kmes_event event;
 	uint8_t payload[4096], type[100], guids[3][16];
 };
 
-/* One value of each kind, each length and count form, what programs got wrong. */
+/* A value of each type, each length and count form, and past mistakes. */
 static const struct {
 	const char *bytes;
 	size_t len;
@@ -175,7 +175,7 @@ static const char *print_event(FILE *file, const struct kmes_format *format,
 	return line;
 }
 
-/* What jq's parser holds at once: a list takes one entry of its 256, an object two. */
+/* jq's parser stack has 256 entries; a list takes one, an object two. */
 static int jq_depth(const char *line)
 {
 	int depth = 0, deepest = 0;
@@ -218,7 +218,7 @@ static void print_corpus(const char *name, const char *json_name)
 
 /* ---- tests ---- */
 
-TEST(grammar_every_line_parses_back_to_its_values)
+TEST(grammar_every_line_parses_to_its_values)
 {
 	print_corpus("corpus", "json");
 	assert_int_equal(run("python3 -B tests/unit/format_grammar.py %s >&2",
@@ -231,7 +231,7 @@ TEST(grammar_jq_reads_every_line_of_json)
 	assert_int_equal(run("test $(jq -c .seq <%s | wc -l) -eq $(wc -l <%s)",
 			     path_of("json"), path_of("json")),
 			 0);
-	/* and there are enough of them, the 250 levels among them */
+	/* and there are enough, including 250 levels */
 	assert_int_equal(
 		run("test $(wc -l <%s) -gt %d", path_of("json"), EVENTS / 10 * 9), 0);
 	assert_int_equal(
@@ -241,7 +241,7 @@ TEST(grammar_jq_reads_every_line_of_json)
 		0);
 }
 
-/* A locale that writes numbers in its own way; one is made where none is installed. */
+/* A locale with a decimal comma; built here if none is installed. */
 static bool use_locale_with_comma(void)
 {
 	const char *names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "ru_RU.UTF-8", "de_DE" };
@@ -260,7 +260,8 @@ TEST(grammar_no_locale_changes_a_byte)
 	char number[10];
 
 	if (!use_locale_with_comma()) {
-		print_message("no locale with a decimal comma, and none could be made\n");
+		print_message(
+			"no locale with a decimal comma, and none could be built\n");
 		skip();
 	}
 	snprintf(number, sizeof(number), "%.1f", 1.5);

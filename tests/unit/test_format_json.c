@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The JSON format, to the letter. */
+/* The JSON format, byte by byte. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const char *print_payload(const void *payload, size_t len)
 	assert_string_equal(print_payload(literal, sizeof(literal) - 1),                 \
 			    HEAD ",\"payload\":" text "}\n")
 
-TEST(json_scalars_print_to_the_letter)
+TEST(json_scalars_print_exactly)
 {
 	assert_json("\xc0", "null");
 	assert_json("\xc2", "false");
@@ -54,12 +54,12 @@ TEST(json_floats_have_a_point_or_an_exponent)
 	assert_json("\xcb\x3f\xb9\x99\x99\x99\x99\x99\x9a", "0.1");
 	assert_json("\xcb\x44\xb5\x2d\x02\xc7\xe1\x4a\xf6", "1e23");
 	assert_json("\xcb\x00\x00\x00\x00\x00\x00\x00\x01", "5e-324");
-	/* the double with the float's value: JSON knows no others */
+	/* the double of the same value: JSON has no floats */
 	assert_json("\xca\x3f\x80\x00\x00", "1.0");
 	assert_json("\xca\x3d\xcc\xcc\xcd", "0.10000000149011612");
 }
 
-TEST(json_has_null_for_what_is_not_finite)
+TEST(json_prints_null_for_non_finite_numbers)
 {
 	assert_json("\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00", "null");
 	assert_json("\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00", "null");
@@ -87,8 +87,8 @@ TEST(json_strings_are_escaped)
 
 #define FFFD "\xef\xbf\xbd"
 
-/* One U+FFFD for each byte, or for the longest start of a character. */
-TEST(json_has_a_mark_for_what_is_no_utf8)
+/* One U+FFFD per byte, or per maximal prefix of a character. */
+TEST(json_replaces_invalid_utf8)
 {
 	assert_json("\xa3"
 		    "a\xff"
@@ -109,7 +109,7 @@ TEST(json_containers_keep_order_and_duplicates)
 	assert_json("\x92\x91\x91\x01\x02", "[[[1]],2]");
 }
 
-TEST(json_keys_that_are_no_strings_become_their_text)
+TEST(json_keys_of_other_types_become_their_text)
 {
 	assert_json("\x81\x01\x02", "{\"1\":2}");
 	assert_json("\x81\xff\x02", "{\"-1\":2}");
@@ -129,7 +129,7 @@ TEST(json_keys_that_are_no_strings_become_their_text)
 		    "{\"1\":1,\"1\":2}");
 }
 
-TEST(json_tags_what_it_has_no_type_for)
+TEST(json_tags_types_that_it_lacks)
 {
 	assert_json("\xc4\x00", "{\"$bin\":\"\"}");
 	assert_json("\xc4\x01\xff", "{\"$bin\":\"/w==\"}");
@@ -153,7 +153,7 @@ TEST(json_tags_what_it_has_no_type_for)
 		    "{\"access\":1179785}");
 }
 
-TEST(json_keys_like_tags_get_one_more_dollar)
+TEST(json_keys_like_tags_get_another_dollar)
 {
 	assert_json("\x81\xa4$bin\xa1x", "{\"$$bin\":\"x\"}");
 	assert_json("\x81\xa1$\x01", "{\"$$\":1}");
@@ -163,14 +163,14 @@ TEST(json_keys_like_tags_get_one_more_dollar)
 		    "{\"a$\":1}");
 }
 
-TEST(json_has_the_raw_bytes_of_what_does_not_decode)
+TEST(json_has_the_raw_bytes_of_undecodable_payloads)
 {
 	assert_json("\xc1", "{\"$raw\":\"wQ==\"}");
 	assert_json("\x91", "{\"$raw\":\"kQ==\"}");
 	assert_json("\x01\x02", "{\"$raw\":\"AQI=\"}");
 }
 
-TEST(json_leaves_out_an_empty_payload)
+TEST(json_omits_an_empty_payload)
 {
 	assert_string_equal(print_payload("", 0), HEAD "}\n");
 }
@@ -229,7 +229,7 @@ TEST(json_names_the_origins)
 	}
 }
 
-TEST(json_takes_no_notice_of_text_options)
+TEST(json_ignores_text_options)
 {
 	struct kmes_format_options options = { .time = KMES_TIME_NONE,
 					       .color = true,
@@ -241,7 +241,7 @@ TEST(json_takes_no_notice_of_text_options)
 	assert_string_equal(sample_format(&f, &event), HEAD ",\"payload\":1}\n");
 }
 
-TEST(json_loss_prints_to_the_letter)
+TEST(json_loss_prints_exactly)
 {
 	static const uint8_t boot[16] = { 1 };
 	struct kmes_loss loss = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Lines and blocks of the text formats, to the letter: times, colours, widths, losses. */
+/* Layout of the text formats, byte by byte: times, colours, widths, losses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ TEST(text_head_shows_cpu_sequence_and_origin)
 	}
 }
 
-/* The time field alone of an event stamped so. */
+/* Only the time field of an event with this timestamp. */
 static const char *time_of(struct kmes_formatter *f, uint64_t ts_ns)
 {
 	static char field[64];
@@ -78,7 +78,7 @@ TEST(text_time_prints_in_each_style)
 	assert_string_equal(time_of(&f, UINT64_MAX), "18446744073.709551615");
 }
 
-TEST(text_time_delta_counts_from_the_event_before)
+TEST(text_time_delta_is_relative_to_the_previous_event)
 {
 	struct kmes_formatter f =
 		sample_formatter(&kmesp_format_text,
@@ -88,7 +88,7 @@ TEST(text_time_delta_counts_from_the_event_before)
 
 	assert_string_equal(time_of(&f, SAMPLE_NS), "+0.000000");
 	assert_string_equal(time_of(&f, SAMPLE_NS + 1500000), "+0.001500");
-	/* a loss is no event */
+	/* a loss does not count as an event */
 	assert_int_equal(kmesp_outbuf_init(&out), 0);
 	kmesp_formatter_loss(&f, &out, &loss);
 	kmesp_outbuf_fini(&out);
@@ -158,7 +158,7 @@ TEST(text_pretty_prints_a_block)
 	assert_block("\x81\xa1\n\xa1\n", "    \"\\n\": \"\\n\"\n");
 }
 
-TEST(text_pretty_goes_on_in_the_line_below_32_levels)
+TEST(text_pretty_stays_on_one_line_below_32_levels)
 {
 	char bytes[35], expected[5000], *p = expected;
 
@@ -172,7 +172,7 @@ TEST(text_pretty_goes_on_in_the_line_below_32_levels)
 			    expected);
 }
 
-TEST(text_pretty_begins_with_the_guids_that_are_there)
+TEST(text_pretty_begins_with_the_nonzero_guids)
 {
 	static const uint8_t one[16] = { 1 }, two[16] = { [15] = 2 };
 	struct kmes_formatter f = sample_formatter(&kmesp_format_pretty, SAMPLE_NO_TIME);
@@ -208,7 +208,7 @@ static const char *print_loss(const struct kmes_format *format, struct kmes_loss
 	return text;
 }
 
-TEST(text_loss_prints_to_the_letter)
+TEST(text_loss_prints_exactly)
 {
 	struct kmes_loss loss = { .cpu = 2, .first = 101, .last = 137 };
 	struct kmes_loss big = { .cpu = 0, .first = 2, .last = 5000000000 };
@@ -221,7 +221,7 @@ TEST(text_loss_prints_to_the_letter)
 			    "--- cpu0: lost 4999999999 events (#2-#5000000000) ---\n");
 }
 
-/* Leave out SGR sequences. */
+/* Strips SGR sequences. */
 static const char *uncoloured(const char *s)
 {
 	static char plain[2000];
@@ -271,7 +271,7 @@ static const char *cut(const char *payload, size_t len, unsigned int width)
 							  .width = width });
 }
 
-TEST(text_width_cuts_by_columns)
+TEST(text_width_truncates_by_columns)
 {
 	assert_string_equal(cut("\xa4word", 5, 19), HEAD "  \n");
 	assert_string_equal(cut("\xa4word", 5, 22), HEAD "  \"wo\n");
@@ -283,7 +283,7 @@ TEST(text_width_cuts_by_columns)
 			    HEAD "  \"\xe6\xbc\xa2\xe5\xad\x97\n");
 	assert_string_equal(cut("\xa6\xe6\xbc\xa2\xe5\xad\x97", 7, 23),
 			    HEAD "  \"\xe6\xbc\xa2\n");
-	/* none: a combining accent stays with its letter */
+	/* zero width: a combining accent stays with its letter */
 	assert_string_equal(cut("\xa5"
 				"ae\xcc\x81z",
 				6, 22),
@@ -294,7 +294,7 @@ TEST(text_width_cuts_by_columns)
 			    HEAD "  \"a\n");
 }
 
-TEST(text_width_keeps_escapes_whole)
+TEST(text_width_does_not_split_escapes)
 {
 	assert_string_equal(cut("\xa2x\n", 3, 22), HEAD "  \"x\n");
 	assert_string_equal(cut("\xa2x\n", 3, 23), HEAD "  \"x\\n\n");
@@ -308,7 +308,7 @@ TEST(text_width_keeps_escapes_whole)
 	assert_string_equal(cut("\xa2\\\\", 3, 21), HEAD "  \"\n");
 }
 
-TEST(text_width_cuts_every_line_and_resets_colours)
+TEST(text_width_truncates_every_line_and_resets_colours)
 {
 	struct kmes_loss loss = { .first = 1, .last = 2 };
 	struct kmes_format_options colored = { .time = KMES_TIME_NONE,
@@ -334,7 +334,7 @@ TEST(text_width_cuts_every_line_and_resets_colours)
 			    "\33[1;31m--- cp\33[0m\n");
 }
 
-/* Memory that is written away before it is full holds the same bytes in the end. */
+/* A buffer flushed before it is full yields the same bytes. */
 struct small_out {
 	struct kmes_outbuf out;
 	char memory[KMES_OUT_PIECE];
@@ -357,7 +357,7 @@ static int write_away(struct kmes_outbuf *out)
 	return 0;
 }
 
-TEST(text_of_any_size_goes_through_one_piece_of_memory)
+TEST(text_of_any_size_goes_through_one_buffer)
 {
 	const struct kmes_format *formats[] = { &kmesp_format_text, &kmesp_format_pretty,
 						&kmesp_format_hex, &kmesp_format_json };
@@ -399,7 +399,7 @@ static int refuse(struct kmes_outbuf *out)
 	return -5;
 }
 
-TEST(text_that_cannot_be_written_leaves_an_error)
+TEST(text_that_cannot_be_written_sets_an_error)
 {
 	static char memory[KMES_OUT_PIECE], payload[5 + 20000] = "\xc6\x00\x00\x4e\x20";
 	struct kmes_outbuf out = { .data = memory,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Values in the text formats, to the letter: numbers, keys, escapes, conventions. */
+/* Values in the text formats, byte by byte: numbers, keys, escapes, conventions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define HEAD "cpu0  #17  USR  t"
 
-/* The line of a payload given as a literal, and of a value alone. */
+/* The line of a payload given as a literal, and of a single value. */
 #define assert_line(literal, text)                                                       \
 	assert_string_equal(sample_print(&kmesp_format_text, literal,                    \
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
@@ -20,7 +20,7 @@
 					 sizeof(literal) - 1, SAMPLE_NO_TIME),           \
 			    HEAD "\n" text)
 
-TEST(text_scalars_print_to_the_letter)
+TEST(text_scalars_print_exactly)
 {
 	assert_text("\xc0", "nil");
 	assert_text("\xc2", "false");
@@ -51,7 +51,7 @@ TEST(text_scalars_print_to_the_letter)
 	assert_text("\xc7\x00\x80", "ext(-128, 0x)");
 }
 
-TEST(text_containers_print_to_the_letter)
+TEST(text_containers_print_exactly)
 {
 	assert_text("\x80", "{}");
 	assert_text("\x90", "[]");
@@ -67,7 +67,7 @@ TEST(text_containers_print_to_the_letter)
 		    "{k: 1, k: 2}");
 }
 
-TEST(text_without_payload_ends_behind_the_type)
+TEST(text_without_payload_ends_after_the_type)
 {
 	assert_line("", HEAD);
 	assert_string_equal(sample_print(&kmesp_format_hex, "", 0, SAMPLE_NO_TIME),
@@ -76,7 +76,7 @@ TEST(text_without_payload_ends_behind_the_type)
 			    HEAD "\n");
 }
 
-TEST(text_keys_are_bare_where_that_is_clear)
+TEST(text_keys_are_bare_where_unambiguous)
 {
 	assert_text("\x81\xa9user.na-m\xc0", "{user.na-m: nil}");
 	assert_text("\x81\xa3_A9\xc0", "{_A9: nil}");
@@ -103,7 +103,7 @@ TEST(text_keys_are_bare_where_that_is_clear)
 	assert_text("\x81\xa1$\xc0", "{\"$\": nil}");
 }
 
-TEST(text_keys_that_are_no_strings_print_as_values)
+TEST(text_keys_of_other_types_print_as_values)
 {
 	assert_text("\x81\x01\x02", "{1: 2}");
 	assert_text("\x81\xff\x02", "{-1: 2}");
@@ -114,7 +114,7 @@ TEST(text_keys_that_are_no_strings_print_as_values)
 	assert_text("\x81\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00\x02", "{1.5: 2}");
 }
 
-/* A stranger's text cannot end the line, the field or the string, nor move a cursor. */
+/* Untrusted text cannot end the line, the field or the string, nor move the cursor. */
 TEST(text_strings_are_escaped)
 {
 	assert_text("\xa3"
@@ -148,12 +148,12 @@ TEST(text_strings_are_escaped)
 	assert_text("\xa8\xf3\xa0\x80\x80\xf3\xa0\x81\xbf", "\"\\U000e0000\\U000e007f\"");
 	assert_text("\xa4\xf3\xa0\x82\x80", "\"\xf3\xa0\x82\x80\"");
 	assert_text("\xa4\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"");
-	/* seen by a neighbour whose char was signed */
+	/* regression: where char is signed */
 	assert_text("\x81\xa1m\xa5\xe2\x94\x94\xc3\xa9", "{m: \"\xe2\x94\x94\xc3\xa9\"}");
 }
 
-/* The same at every place of a string around the steps of eight and the pieces of 512. */
-TEST(text_strings_are_escaped_at_every_place)
+/* The same at every position around the steps of 8 and the pieces of 512 bytes. */
+TEST(text_strings_are_escaped_at_every_position)
 {
 	static char payload[3 + 1100];
 	static char expected[8000];
@@ -201,7 +201,7 @@ TEST(text_type_cannot_forge_a_field)
 #define HEX_PARTS_5 FIVE("01000000")
 #define HEX_PARTS_15 HEX_PARTS_5 HEX_PARTS_5 HEX_PARTS_5
 
-TEST(text_binary_under_sid_is_a_sid_when_it_is_one)
+TEST(text_binary_under_sid_is_a_sid_if_well_formed)
 {
 	assert_text("\x81\xa3sid" SAMPLE_SYSTEM_SID, "{sid: S-1-5-18}");
 	assert_text("\x81\xa8user_sid" SAMPLE_SYSTEM_SID, "{user_sid: S-1-5-18}");
@@ -228,7 +228,7 @@ TEST(text_binary_under_sid_is_a_sid_when_it_is_one)
 	assert_text("\x81\xa3SID" SAMPLE_SYSTEM_SID, "{SID: 0x010100000000000512000000}");
 	assert_text("\x82\xa3sid\x01\xa1x" SAMPLE_SYSTEM_SID,
 		    "{sid: 1, x: 0x010100000000000512000000}");
-	/* fifteen parts, and none, are the limits */
+	/* the limits: 15 parts, and none */
 	assert_text("\x81\xa3sid\xc4\x44\x01\x0f\x00\x00\x00\x00\x00\x05" PARTS_15,
 		    "{sid: S-1-5-1-1-1-1-1-1-1-1-1-1-1-1-1-1-1}");
 	assert_text("\x81\xa3sid\xc4\x48\x01\x10\x00\x00\x00\x00\x00\x05" PARTS_15
@@ -236,7 +236,7 @@ TEST(text_binary_under_sid_is_a_sid_when_it_is_one)
 		    "{sid: 0x0110000000000005" HEX_PARTS_15 "01000000}");
 	assert_text("\x81\xa3sid\xc4\x08\x01\x00\x00\x00\x00\x00\x00\x05",
 		    "{sid: S-1-5}");
-	/* not well-formed: revision, count of parts against the length */
+	/* malformed: revision, number of parts and length */
 	assert_text("\x81\xa3sid\xc4\x0c\x02\x01\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00",
 		    "{sid: 0x020100000000000512000000}");
 	assert_text("\x81\xa3sid\xc4\x0c\x01\x02\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00",
@@ -320,7 +320,7 @@ TEST(text_timestamps_print_as_iso_8601)
 		    "2400-02-29T00:00:00.000000000Z");
 	assert_text("\xd7\xff\x00\x00\x00\x03\x29\x1c\xb7\x00",
 		    "2400-03-01T00:00:00.000000000Z");
-	/* years of five digits, a second of nanoseconds, other lengths and types */
+	/* five-digit years, 10^9 nanoseconds, other lengths and types */
 	assert_text("\xc7\x0c\xff\x00\x00\x00\x00\x00\x00\x00\x3a\xff\xf4\x41\x80",
 		    "ext(-1, 0x000000000000003afff44180)");
 	assert_text("\xc7\x0c\xff\x3b\x9a\xca\x00\x00\x00\x00\x00\x00\x00\x00\x00",
@@ -331,7 +331,7 @@ TEST(text_timestamps_print_as_iso_8601)
 	assert_text("\xd6\xfe\x00\x00\x00\x00", "ext(-2, 0x00000000)");
 }
 
-TEST(text_what_does_not_decode_prints_why_and_its_bytes)
+TEST(text_undecodable_payloads_print_the_reason_and_bytes)
 {
 	char deep[258];
 
@@ -352,7 +352,7 @@ TEST(text_what_does_not_decode_prints_why_and_its_bytes)
 	assert_block("\xc1", "    <1 bytes, not MessagePack: reserved byte 0xc1> 0xc1\n");
 }
 
-TEST(text_goes_256_levels_deep)
+TEST(text_prints_256_levels)
 {
 	char bytes[256], expected[600];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Patterns over bytes: each element, hostile patterns and texts, an independent oracle. */
+/* Patterns over bytes: each element, adversarial input, an independent oracle. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void check_globs(const struct glob_case *c, size_t count)
 				 c->matches ? "does not match" : "matches", c->text);
 }
 
-TEST(glob_whole_text_must_match)
+TEST(glob_must_match_the_entire_text)
 {
 	static const struct glob_case rows[] = {
 		{ "app.login", "app.login", true },
@@ -56,7 +56,7 @@ TEST(glob_whole_text_must_match)
 	check_globs(rows, COUNT(rows));
 }
 
-TEST(glob_star_takes_any_run)
+TEST(glob_star_matches_any_run)
 {
 	static const struct glob_case rows[] = {
 		{ "*", "", true },
@@ -73,7 +73,7 @@ TEST(glob_star_takes_any_run)
 	check_globs(rows, COUNT(rows));
 }
 
-TEST(glob_question_mark_takes_one_byte)
+TEST(glob_question_mark_matches_one_byte)
 {
 	static const struct glob_case rows[] = {
 		{ "a?c", "abc", true },
@@ -85,7 +85,7 @@ TEST(glob_question_mark_takes_one_byte)
 	check_globs(rows, COUNT(rows));
 }
 
-TEST(glob_sets_take_their_members)
+TEST(glob_sets_match_their_members)
 {
 	static const struct glob_case rows[] = {
 		{ "[abc]x", "bx", true },
@@ -111,7 +111,7 @@ TEST(glob_sets_take_their_members)
 	check_globs(rows, COUNT(rows));
 }
 
-TEST(glob_backslash_takes_the_next_byte)
+TEST(glob_backslash_escapes_the_next_byte)
 {
 	static const struct glob_case rows[] = {
 		{ "a\\*b", "a*b", true },	{ "a\\*b", "axb", false },
@@ -122,7 +122,7 @@ TEST(glob_backslash_takes_the_next_byte)
 	check_globs(rows, COUNT(rows));
 }
 
-TEST(glob_text_may_hold_any_byte)
+TEST(glob_text_may_contain_any_byte)
 {
 	assert_true(matches_bytes("a?b*", 4, "a\0b\0", 4));
 	assert_true(matches_bytes("a\0*", 3, "a\0xyz", 5));
@@ -130,7 +130,7 @@ TEST(glob_text_may_hold_any_byte)
 	assert_true(matches_bytes("[!a]", 4, "\0", 1));
 }
 
-TEST(glob_wrong_patterns_are_refused)
+TEST(glob_invalid_patterns_are_refused)
 {
 	static const char *const patterns[] = {
 		"[",	 "a[",	"[]",	"[!]",	       "[a-",	  "[a",	     "a\\",
@@ -149,8 +149,8 @@ TEST(glob_wrong_patterns_are_refused)
 	}
 }
 
-/* A matcher that tries every run a star could take would not end in the age of the sun. */
-TEST(glob_many_stars_end_in_time)
+/* A matcher that backtracks into every star would need exponential time. */
+TEST(glob_many_stars_need_no_exponential_time)
 {
 	char pattern[512], text[4096];
 	int i;

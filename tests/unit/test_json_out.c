@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* JSON member by member: commas, nesting, escapes, numbers, and memory that stays small. */
+/* JSON member by member: commas, nesting, escapes, numbers, bounded memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static const char *written(void)
 	return sink.text;
 }
 
-TEST(json_out_puts_commas_between_members_only)
+TEST(json_out_writes_commas_between_members_only)
 {
 	struct kmes_json_out j = begin();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The search for a sound gzip member: what it takes for one, and what it may cost. */
+/* The search for an intact gzip member: what is accepted, and the cost limit. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static bool is_start(void *arg, const uint8_t *bytes, size_t len)
 	return len >= 4 && !memcmp(bytes, "good", 4);
 }
 
-/* A member of `len` bytes that begin with a word; its length. */
+/* A member of `len` bytes that begin with a given word; returns its length. */
 static size_t pack(const char *word, size_t len, uint8_t *to, size_t size)
 {
 	uint8_t *data = calloc(1, len);
@@ -67,7 +67,7 @@ static void put(int fd, const void *bytes, size_t len)
 	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
 }
 
-TEST(member_is_one_that_is_sound_and_begins_right)
+TEST(member_must_be_intact_and_begin_with_a_record)
 {
 	uint8_t good[4096], bad[4096], other[4096];
 	size_t len = pack("good", 1000, good, sizeof(good));
@@ -76,7 +76,7 @@ TEST(member_is_one_that_is_sound_and_begins_right)
 	uint64_t at;
 
 	memcpy(bad, good, len);
-	bad[len - 8] ^= 1; /* of the checksum */
+	bad[len - 8] ^= 1; /* in the checksum */
 	put(fd, "junk\x1f\x8b\x08\0junk", 12);
 	put(fd, other, other_len);
 	put(fd, bad, len);
@@ -87,14 +87,14 @@ TEST(member_is_one_that_is_sound_and_begins_right)
 	assert_int_equal(find(fd, at + 1, &at, 1 << 20, &asked), 1);
 	assert_int_equal(at, 12 + other_len + 2 * len);
 	assert_int_equal(find(fd, at + 1, &at, 1 << 20, &asked), 0);
-	/* Cut at the end of the file: as sound as it can be. */
+	/* Truncated at the end of the file: accepted. */
 	assert_int_equal(ftruncate(fd, (off_t)(12 + other_len + 2 * len - 3)), 0);
 	assert_int_equal(find(fd, 0, &at, 1 << 20, &asked), 1);
 	assert_int_equal(at, 12 + other_len + len);
 	close(fd);
 }
 
-TEST(member_is_found_across_pieces_and_looks_around)
+TEST(member_search_crosses_pieces_and_returns_between_them)
 {
 	static uint8_t zeros[9 << 20];
 	uint8_t good[4096];
@@ -102,7 +102,7 @@ TEST(member_is_found_across_pieces_and_looks_around)
 	uint64_t at;
 	int asked, fd;
 
-	/* Each way in which the magic can lie across the end of a piece of 64 KiB. */
+	/* Each way in which the magic can straddle the end of a piece of 64 KiB. */
 	for (before = 65536 - 5; before <= 65536 + 2; before++) {
 		fd = new_file();
 		put(fd, zeros, before);
@@ -119,7 +119,7 @@ TEST(member_is_found_across_pieces_and_looks_around)
 	close(fd);
 }
 
-TEST(member_that_is_none_costs_no_more_than_the_budget)
+TEST(member_search_of_false_members_keeps_the_budget)
 {
 	static uint8_t bomb[64 << 10];
 	size_t len = pack("good", 10 << 20, bomb, sizeof(bomb));
@@ -131,7 +131,7 @@ TEST(member_that_is_none_costs_no_more_than_the_budget)
 	for (i = 0; i < 20; i++)
 		put(fd, bomb, len);
 	put(fd, good, pack("good", 10, good, sizeof(good)));
-	/* Each costs 10 MiB: after the fourth it is enough. */
+	/* Each costs 10 MiB: the fourth exhausts the budget. */
 	assert_int_equal(find(fd, 0, &at, 35 << 20, &asked), 0);
 	assert_between(asked, 4, 8);
 	assert_int_equal(find(fd, 0, &at, 300 << 20, &asked), 1);
@@ -139,8 +139,8 @@ TEST(member_that_is_none_costs_no_more_than_the_budget)
 	close(fd);
 }
 
-/* The name in its header is as long as the file, and each byte of that begins the next. */
-TEST(member_that_never_begins_costs_no_more_than_the_budget)
+/* The name in its header is as long as the file, and each byte of it begins the next. */
+TEST(member_search_of_endless_headers_keeps_the_budget)
 {
 	static const char named[] = "\x1f\x8b\x08\x08name";
 	int i, asked, fd = new_file();
@@ -151,7 +151,7 @@ TEST(member_that_never_begins_costs_no_more_than_the_budget)
 	alarm(60);
 	assert_int_equal(find(fd, 0, &at, 8 << 20, &asked), 0);
 	alarm(0);
-	/* The first of them go to the end of the file. */
+	/* The first ones are read to the end of the file. */
 	assert_between(asked, 8, 12);
 	close(fd);
 }

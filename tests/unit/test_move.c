@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A ring's events moving into its successor while the writer goes on. */
+/* Moving a ring's events into its successor while the writer continues. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "copied.h"
 
-/* These copy by its counter. */
+/* These use its kmes_copy_shared. */
 #include "kmes_move.h"
 #include "testring.h"
 #include "unit.h"
@@ -14,7 +14,7 @@
 #define SMALL 65536u
 #define LARGE 1048576u
 
-/* By plain walking: where the longest suffix of whole events in `limit` bytes starts. */
+/* Reference: where the longest suffix of complete events in `limit` bytes starts. */
 static uint64_t suffix_start(const struct testring *ring, uint64_t limit,
 			     uint64_t *events)
 {
@@ -49,7 +49,7 @@ static void assert_counts_add_up(const struct testring *ring, uint64_t events)
 	assert_int_equal(ring->producer->tail_pos, ring->w.tail_pos);
 }
 
-/* What a move must have come to: the newest events that fit, and nothing else. */
+/* The result of a move: the newest events that fit, and nothing else. */
 static void assert_moved(const struct testring *old, const struct testring *next)
 {
 	uint64_t events, start = suffix_start(old, next->w.capacity, &events);
@@ -63,8 +63,8 @@ static void assert_moved(const struct testring *old, const struct testring *next
 				 old->data[(start + i) % old->w.capacity]);
 }
 
-/* The ring goes on as if it had always been this one: each event takes just its room. */
-static void assert_goes_on(struct testring *ring)
+/* Writing continues as usual: each event evicts only as much as it needs. */
+static void assert_continues(struct testring *ring)
 {
 	const uint32_t half = (uint32_t)ring->w.capacity / 2;
 	static const uint32_t parts[] = { 300, 3, 1, 400, 2, 2, 5, 90, 1, 1 };
@@ -85,7 +85,7 @@ static struct testring *fresh(uint64_t capacity)
 	return testring_new(capacity, 0, 2);
 }
 
-/* Few steps are enough, and not much is done. Returns whether it came to an end. */
+/* With bounded work. Returns whether the move is complete. */
 static bool finish(struct kmes_move *m, struct testring *old, struct testring *next)
 {
 	bool done;
@@ -97,7 +97,7 @@ static bool finish(struct kmes_move *m, struct testring *old, struct testring *n
 	if (!done)
 		return false;
 	assert_moved(old, next);
-	assert_goes_on(next);
+	assert_continues(next);
 	return true;
 }
 
@@ -140,7 +140,7 @@ TEST(move_of_a_quiet_ring_starts_at_0)
 		assert_int_equal(copied.bytes, 0);
 		assert_int_equal(next->w.tail_pos, 0);
 		assert_moved(old, next);
-		assert_goes_on(next);
+		assert_continues(next);
 		testring_free(old);
 		testring_free(next);
 	}
@@ -158,8 +158,8 @@ TEST(move_without_steps_copies_a_little_at_the_end)
 	testring_free(next);
 }
 
-/* The caller has the writer wait, or keeps less: it is never all copied in one go. */
-TEST(move_that_is_left_behind_asks_for_more_steps)
+/* The caller blocks the writer or keeps less: never is everything copied at once. */
+TEST(move_that_falls_behind_asks_for_more_steps)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(LARGE);
 	uint64_t events, start;
@@ -189,7 +189,7 @@ TEST(move_that_is_left_behind_asks_for_more_steps)
 	assert_int_equal(next->w.write_pos, old->w.write_pos - start);
 	assert_int_equal(next->w.sequence, old->w.sequence);
 	assert_counts_add_up(next, events);
-	assert_goes_on(next);
+	assert_continues(next);
 	testring_free(old);
 	testring_free(next);
 }
@@ -210,7 +210,7 @@ TEST(move_of_an_empty_ring_keeps_its_sequence)
 	testring_free(next);
 }
 
-/* The old ring's sizes cannot be believed: what the writer would do. [E13] */
+/* The old ring's sizes are corrupt: the same as the writer would do. [E13] */
 TEST(move_out_of_a_corrupt_ring_gives_up_its_events)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
@@ -229,7 +229,7 @@ TEST(move_out_of_a_corrupt_ring_gives_up_its_events)
 	testring_free(next);
 }
 
-/* Sizes that were corrupt at the beginning alone: what was not copied is not kept. */
+/* Sizes that were corrupt only at the beginning: what was not copied is not kept. */
 TEST(move_begun_in_a_corrupt_ring_keeps_nothing_older)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next = fresh(SMALL);
@@ -252,7 +252,7 @@ TEST(move_begun_in_a_corrupt_ring_keeps_nothing_older)
 	testring_free(next);
 }
 
-/* Any mixture of steps and events, up to a writer that laps the whole ring. [R9] [R10] */
+/* Any mix of steps and events, up to a writer that laps the entire ring. [R9] [R10] */
 TEST(move_beside_a_writer_keeps_the_newest_that_fit)
 {
 	static const uint32_t sizes[] = { SMALL, LARGE / 4, LARGE };
@@ -286,8 +286,8 @@ TEST(move_beside_a_writer_keeps_the_newest_that_fit)
 	assert_true(repeats > 20);
 }
 
-/* A swap, or a chain of them, out of a full ring of the smallest events. */
-TEST(move_after_move_looks_at_few_events)
+/* A swap, or several in a row, of a full ring of the smallest events. */
+TEST(move_after_move_reads_few_events)
 {
 	static const uint32_t sizes[] = { LARGE, SMALL, LARGE / 2, 4 * LARGE, LARGE / 8 };
 	struct testring *old = fresh(4 * LARGE), *next;
@@ -309,6 +309,6 @@ TEST(move_after_move_looks_at_few_events)
 		for (unsigned int n = 0; n < 3000; n++)
 			testring_emit_size(old, 78 + n % 5);
 	}
-	assert_goes_on(old);
+	assert_continues(old);
 	testring_free(old);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The MessagePack walker and the UTF-8 check: each form at its bounds, depth, hostile bytes. */
+/* The MessagePack walker and the UTF-8 check: each form at its bounds, depth, bad input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "payload.h"
 #include "unit.h"
 
-/* A copy that ends at the end of its allocation, so that sanitizers see any overrun. */
+/* A copy that ends with its allocation, so that sanitizers see any overrun. */
 static __u8 *exact_copy(const void *bytes, size_t len)
 {
 	__u8 *copy = malloc(len ? len : 1);
@@ -31,7 +31,7 @@ static enum kmes_mp_fault check(const void *bytes, size_t len, __u32 max_depth)
 
 #define CHECK(literal, depth) check(literal, sizeof(literal) - 1, depth)
 
-/* Decode one token that must take up all bytes. */
+/* Decodes one token that must consume all bytes. */
 static struct kmes_mp_token token(const void *bytes, size_t len)
 {
 	static __u8 *copy;
@@ -109,7 +109,7 @@ TEST(msgpack_simple_values_decode)
 	assert_true(tok.value.u == 0x7ff8000000000002);
 }
 
-/* A form with a length, that many bytes of contents; then the same one byte short. [E3] */
+/* A form with a length and that much content; then one byte less. [E3] */
 static void check_length_form(const char *head, size_t head_len, enum kmes_mp_type type,
 			      __u32 len, enum kmes_mp_fault short_fault)
 {
@@ -213,7 +213,7 @@ TEST(msgpack_counts_decode_at_each_bound)
 	}
 }
 
-/* Each proper prefix of a value that uses every form is no value. [E3] */
+/* No proper prefix of a value that uses every form is valid. [E3] */
 TEST(msgpack_every_prefix_is_invalid)
 {
 	static const char all[] =
@@ -228,7 +228,7 @@ TEST(msgpack_every_prefix_is_invalid)
 }
 
 /* [E3] */
-TEST(msgpack_what_is_no_value_is_refused_with_its_reason)
+TEST(msgpack_malformed_values_are_refused_with_a_reason)
 {
 	assert_int_equal(check("", 0, 32), KMES_MP_EMPTY);
 	assert_int_equal(CHECK("\xc1", 32), KMES_MP_RESERVED);
@@ -247,7 +247,7 @@ TEST(msgpack_what_is_no_value_is_refused_with_its_reason)
 	assert_string_equal(kmesp_mp_reason(KMES_MP_DEEP), "nested too deep");
 }
 
-/* The doubled count of a map must not wrap: 0x80000001 pairs are 2 values in 32 bits. [E3] */
+/* Twice a map's count must not wrap: 0x80000001 pairs are 2 values in 32 bits. [E3] */
 TEST(msgpack_huge_counts_and_lengths_are_refused)
 {
 	assert_int_equal(CHECK("\xdf\x80\x00\x00\x01\x01\x02", 32), KMES_MP_COUNT);
@@ -270,7 +270,7 @@ TEST(msgpack_long_forms_of_small_values_are_accepted)
 	assert_int_equal(CHECK("\xd9\x01\xff", 32), KMES_MP_OK); /* not UTF-8 */
 }
 
-/* `levels` arrays inside each other; the innermost is empty or holds one scalar. */
+/* `levels` nested arrays; the innermost is empty or has one scalar. */
 static enum kmes_mp_fault check_nest(unsigned int levels, int empty, __u32 max_depth)
 {
 	__u8 bytes[400];
@@ -284,7 +284,7 @@ static enum kmes_mp_fault check_nest(unsigned int levels, int empty, __u32 max_d
 }
 
 /* [E3] */
-TEST(msgpack_depth_counts_containers_also_empty_ones)
+TEST(msgpack_depth_counts_empty_containers_too)
 {
 	assert_int_equal(CHECK("\x07", 0), KMES_MP_OK);
 	assert_int_equal(CHECK("\x90", 0), KMES_MP_DEEP);
@@ -313,7 +313,7 @@ TEST(msgpack_map_keys_and_values_are_one_deeper_than_the_map)
 struct utf8_case {
 	const char *bytes;
 	int len;
-	int decoded; /* what kmes_utf8_decode says at the start */
+	int decoded; /* what kmes_utf8_decode returns */
 	__u32 cp;
 };
 
@@ -351,19 +351,19 @@ TEST(utf8_code_points_decode_at_each_bound)
 TEST(utf8_ill_formed_bytes_are_refused)
 {
 	static const struct utf8_case cases[] = {
-		{ "\x80", 1, -1, 0 },		      /* stray second byte */
+		{ "\x80", 1, -1, 0 },		      /* stray continuation byte */
 		{ "\xbf", 1, -1, 0 },		      /* the same */
 		{ "\xc0\x80", 2, -1, 0 },	      /* overlong NUL */
 		{ "\xc1\xbf", 2, -1, 0 },	      /* overlong */
-		{ "\xc2", 1, -1, 0 },		      /* cut off */
-		{ "\xc2\x41", 2, -1, 0 },	      /* broken off */
+		{ "\xc2", 1, -1, 0 },		      /* truncated */
+		{ "\xc2\x41", 2, -1, 0 },	      /* interrupted */
 		{ "\xe0\x9f\xbf", 3, -1, 0 },	      /* overlong */
-		{ "\xe2\x94", 2, -2, 0 },	      /* cut off */
-		{ "\xe2\x94\x41", 3, -2, 0 },	      /* broken off */
+		{ "\xe2\x94", 2, -2, 0 },	      /* truncated */
+		{ "\xe2\x94\x41", 3, -2, 0 },	      /* interrupted */
 		{ "\xed\xa0\x80", 3, -1, 0 },	      /* surrogate d800 */
 		{ "\xed\xbf\xbf", 3, -1, 0 },	      /* surrogate dfff */
 		{ "\xf0\x8f\xbf\xbf", 4, -1, 0 },     /* overlong */
-		{ "\xf0\x9f\x98", 3, -3, 0 },	      /* cut off */
+		{ "\xf0\x9f\x98", 3, -3, 0 },	      /* truncated */
 		{ "\xf4\x90\x80\x80", 4, -1, 0 },     /* U+110000 */
 		{ "\xf5\x80\x80\x80", 4, -1, 0 },     /* U+140000 */
 		{ "\xf8\x88\x80\x80\x80", 5, -1, 0 }, /* five bytes */
@@ -381,8 +381,8 @@ TEST(utf8_ill_formed_bytes_are_refused)
 	}
 }
 
-/* One bad or wide character at each place of texts around the eight-byte steps. [E4] */
-TEST(utf8_is_checked_at_every_place_of_a_text)
+/* One bad or wide character at each position around the eight-byte steps. [E4] */
+TEST(utf8_is_checked_at_every_position)
 {
 	assert_true(kmes_utf8_valid("", 0));
 	for (size_t len = 1; len <= 40; len++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Numbers: what is one, and that comparing integers with floats never rounds. */
+/* Parsing numbers, and comparing integers with floats without rounding. */
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static struct kmes_number real(double d)
 	return (struct kmes_number){ .kind = KMES_NUMBER_REAL, .d = d };
 }
 
-TEST(number_kinds_are_told_by_the_form)
+TEST(number_kind_follows_from_the_notation)
 {
 	assert_int_equal(parsed("0").kind, KMES_NUMBER_UNSIGNED);
 	assert_int_equal(parsed("-0").kind, KMES_NUMBER_UNSIGNED);
@@ -33,12 +33,12 @@ TEST(number_kinds_are_told_by_the_form)
 	assert_int_equal(parsed("1e3").kind, KMES_NUMBER_REAL);
 	assert_true(parsed("-2.5e-1").d == -0.25);
 	assert_true(parsed("1E+2").d == 100.0);
-	/* Past both kinds of integers a double is the nearest. */
+	/* Beyond both integer types: the nearest double. */
 	assert_true(parsed("18446744073709551616").d == 18446744073709551616.0);
 	assert_true(parsed("-9223372036854775809").d == -9223372036854775808.0);
 }
 
-TEST(number_other_texts_are_refused)
+TEST(number_malformed_is_refused)
 {
 	static const char *const texts[] = {
 		"",    "-",   "+1",  " 1",    "1 ",   "0x10",	  "1.",
@@ -55,15 +55,15 @@ TEST(number_other_texts_are_refused)
 	assert_int_equal(kmesp_number_parse(&number, "-1e400"), -ERANGE);
 }
 
-TEST(number_locale_changes_nothing)
+TEST(number_does_not_depend_on_the_locale)
 {
-	/* Where this locale is not installed the test holds in the C locale. */
+	/* If this locale is not installed the test runs in the C locale. */
 	setlocale(LC_ALL, "de_DE.UTF-8");
 	assert_true(parsed("2.5").d == 2.5);
 	setlocale(LC_ALL, "C");
 }
 
-/* Each is below all that follow it; the doubles next to 2^53, 2^63, 2^64 are exact. */
+/* Ascending; the doubles next to 2^53, 2^63, 2^64 are exact. */
 TEST(number_order_is_exact_across_kinds)
 {
 	const struct kmes_number ladder[] = {
@@ -101,7 +101,7 @@ TEST(number_order_is_exact_across_kinds)
 				fail_msg("rungs %zu and %zu", i, j);
 }
 
-TEST(number_equal_values_are_equal_in_any_kind)
+TEST(number_equal_values_are_equal_across_kinds)
 {
 	struct kmes_number u = parsed("9223372036854775808"),
 			   r = parsed("9223372036854775808.0");
@@ -116,7 +116,7 @@ TEST(number_equal_values_are_equal_in_any_kind)
 	assert_int_equal(kmesp_number_compare(&u, &r), 0);
 }
 
-TEST(number_nan_is_in_no_order)
+TEST(number_nan_is_unordered)
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT64,
 				     .value.u = 0x7ff8000000000000 };
@@ -134,7 +134,7 @@ TEST(number_nan_is_in_no_order)
 	assert_int_equal(kmesp_number_compare(&nan, &nan), KMES_NUMBER_UNORDERED);
 }
 
-TEST(number_comes_out_of_tokens)
+TEST(number_is_read_from_tokens)
 {
 	struct kmes_mp_token tok = { .type = KMES_MP_FLOAT32, .value.u = 0xbfc00000 };
 	struct kmes_number number;

@@ -2,11 +2,11 @@
 /* Ordered accesses of writer, reader and sleeper, against the shapes in tests/model. */
 #include "order_trace.h"
 
-/* These take the accesses from it. */
+/* These use its accesses. */
 #include "kmes_ring.h"
 #include "unit.h"
 
-/* The library's own files, compiled with the accesses written down. */
+/* The library's own files, compiled with logged accesses. */
 #include "libcommon/ring_mapped.c"
 #include "libcommon/wait.c"
 
@@ -29,7 +29,7 @@ static void name_pages(void)
 	order_name("data", data, sizeof(data));
 }
 
-/* An empty ring, and from here on everything is written down. */
+/* An empty ring; accesses are logged from here. */
 static void setup(void)
 {
 	order_reset();
@@ -53,15 +53,15 @@ static void write_event(uint32_t payload_len)
 }
 
 /* [O2] and E [O4]: bytes, position, fence, flag. */
-TEST(order_writer_publishes_then_fences_then_asks)
+TEST(order_writer_publishes_then_fences_then_checks)
 {
 	write_event(10);
 	assert_string_equal(order_log, "store data; release write_pos; fence-full; "
 				       "load need_wake; ");
 }
 
-/* [O3]: the futex word moves behind the publication. */
-TEST(order_writer_moves_the_futex_word_last)
+/* [O3]: the futex word changes after the publication. */
+TEST(order_writer_increments_the_futex_word_last)
 {
 	flags.need_wake = 1;
 	write_event(10);
@@ -82,7 +82,7 @@ TEST(order_writer_moves_the_tail_before_it_overwrites)
 				       "load need_wake; ");
 }
 
-/* [E8 E9]: a batch that overwrites everything does each of it once. */
+/* [E8 E9]: a batch that overwrites everything does each step once. */
 TEST(order_batch_publishes_once)
 {
 	static const uint8_t payload[CAPACITY / 4];
@@ -98,7 +98,7 @@ TEST(order_batch_publishes_once)
 }
 
 /* G and I [O9]: generation, fence, flag. */
-TEST(order_replacer_tells_generation_then_fences_then_asks)
+TEST(order_replacer_stores_generation_then_fences_then_checks)
 {
 	struct kmes_ring_writer next = { .generation = 2 };
 
@@ -108,8 +108,8 @@ TEST(order_replacer_tells_generation_then_fences_then_asks)
 				       "load futex_counter; release futex_counter; ");
 }
 
-/* The same again for a consumer that came too late to see the first: nobody else writes. */
-TEST(order_healer_steps_generation_then_fences_then_asks)
+/* Once more for a consumer that missed the first one: there is no other writer. */
+TEST(order_healer_increments_generation_then_fences_then_checks)
 {
 	flags.need_wake = 1;
 	assert_true(kmes_ring_retire_again(&writer));
@@ -120,7 +120,7 @@ TEST(order_healer_steps_generation_then_fences_then_asks)
 }
 
 /* D, K and B [O6 O7 D3 D5]: positions, bytes, fence, the tail again. */
-TEST(order_reader_looks_at_the_tail_behind_the_copy)
+TEST(order_reader_reloads_the_tail_after_the_copy)
 {
 	struct kmes_ring_view view = { &page, data, CAPACITY };
 	struct kmes_ring_span span;
@@ -146,7 +146,7 @@ static void mapped_ring(struct kmes_ring *ring)
 	ring->fd = -1;
 }
 
-/* H [O10 R0]: the write_pos that decides is loaded behind generation. */
+/* H [O10 R0]: the final write_pos is loaded after generation. */
 TEST(order_reader_loads_generation_before_the_last_position)
 {
 	struct kmes_ring ring;
@@ -157,8 +157,8 @@ TEST(order_reader_loads_generation_before_the_last_position)
 				       "acquire tail_pos; ");
 }
 
-/* An event that cannot be one: judged again behind a fence [D6 O7]. */
-TEST(order_reader_recovers_behind_a_fence)
+/* An impossible event: the tail is read again after a fence [D6 O7]. */
+TEST(order_reader_recovers_after_a_fence)
 {
 	struct kmes_ring ring;
 
@@ -169,7 +169,7 @@ TEST(order_reader_recovers_behind_a_fence)
 }
 
 /* F and M [N1 N2 N3 O4]: all flags, one fence, the words, then positions, generations. */
-TEST(order_sleeper_arms_fences_samples_and_looks)
+TEST(order_sleeper_arms_fences_samples_and_checks)
 {
 	static struct kmes_producer_page page_b;
 	static struct kmes_consumer_page flags_b;
@@ -195,7 +195,7 @@ TEST(order_sleeper_arms_fences_samples_and_looks)
 				       "acquire write_b; acquire generation_b; ");
 }
 
-/* [O5 N2 N6]: news clear the flag, by a plain store. */
+/* [O5 N2 N6]: new data clears the flag with a relaxed store. */
 TEST(order_sleeper_clears_its_flag_relaxed)
 {
 	struct kmes_ring ring;
@@ -213,7 +213,7 @@ TEST(order_sleeper_clears_its_flag_relaxed)
 				       "store need_wake; ");
 }
 
-/* [N4 N9]: one look before the sleep and one behind it, none in between. */
+/* [N4 N9]: one check before the sleep and one after it, none in between. */
 TEST(order_sleeper_does_not_spin)
 {
 	static const struct kmes_source_ops nothing_special;

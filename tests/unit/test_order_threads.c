@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The ordered accesses themselves, between two threads. What x86 cannot get wrong,
- * ThreadSanitizer looks after in its build of this test.
+ * The ordered accesses themselves, between two threads. ThreadSanitizer checks what x86
+ * cannot get wrong.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -13,10 +13,10 @@
 #include "unit.h"
 
 #define ROUNDS 6000
-#define TRIES 100 /* a round */
+#define TRIES 100 /* per round */
 
 static struct {
-	_Alignas(64) uint32_t round[2]; /* how far each thread is */
+	_Alignas(64) uint32_t round[2]; /* each thread's progress */
 } shared;
 
 static struct
@@ -27,7 +27,7 @@ try {
 }
 tries[TRIES];
 
-/* The threads share two busy cores with others: no long spinning. */
+/* The machine may be busy: no long spinning. */
 static void wait_for(const uint32_t *at, uint32_t round)
 {
 	for (uint32_t spins = 0; kmes_load_acquire(at) < round; spins++) {
@@ -42,7 +42,7 @@ static void meet(int me, uint32_t round)
 	wait_for(&shared.round[!me], round);
 }
 
-/* The writer's half: publish, fence, look for a sleeper. */
+/* The writer's half: publish, fence, check for a sleeper. */
 static void *publish_and_look(void *arg)
 {
 	(void)arg;
@@ -58,7 +58,7 @@ static void *publish_and_look(void *arg)
 	return NULL;
 }
 
-/* One of both sees the other: never do both miss. [O4] [N1] */
+/* At least one of the two sees the other. [O4] [N1] */
 TEST(order_threads_full_fence_lets_one_of_two_see_the_other)
 {
 	uint32_t both_missed = 0;
@@ -100,8 +100,8 @@ static void *send_messages(void *arg)
 	return NULL;
 }
 
-/* What was stored before a release is there after the acquire. [O2] [O6] */
-TEST(order_threads_release_and_acquire_hand_over_what_is_behind)
+/* What was stored before a release is visible after the acquire. [O2] [O6] */
+TEST(order_threads_release_and_acquire_publish_earlier_stores)
 {
 	pthread_t thread;
 
@@ -121,7 +121,7 @@ TEST(order_threads_release_and_acquire_hand_over_what_is_behind)
 }
 
 /* [O1] */
-TEST(order_threads_copy_moves_each_byte_and_no_other)
+TEST(order_threads_copy_copies_each_byte_and_no_other)
 {
 	uint8_t from[80], to[80];
 

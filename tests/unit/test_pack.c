@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The small MessagePack writer, and the events that a producer sends about itself. */
+/* The small MessagePack writer, and a producer's events about itself. */
 #include <string.h>
 
 #include "kmes_msgpack.h"
@@ -88,7 +88,7 @@ static void assert_reads_back(const struct kmes_pack *p, __u64 v, unsigned int s
 	assert_true(tok.value.u == v);
 }
 
-/* The fast way puts the same bytes. */
+/* The fast path writes the same bytes. */
 static void assert_put(const struct kmes_pack *p, const __u8 *put, const __u8 *end)
 {
 	assert_int_equal(end - put, p->len);
@@ -183,8 +183,8 @@ TEST(pack_never_writes_past_the_end)
 			    4);
 }
 
-/* Who decodes in place has bytes there that are still to be read. */
-TEST(pack_leaves_alone_what_is_behind)
+/* In-place conversion still has unread bytes there. */
+TEST(pack_does_not_touch_following_bytes)
 {
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
 	unsigned int i;
@@ -241,7 +241,7 @@ TEST(pack_self_events_nest_by_dotted_path)
 }
 
 /* [F4] */
-TEST(pack_self_events_fit_whatever_was_received)
+TEST(pack_self_events_fit_with_any_values)
 {
 	static const struct kmes_self_value v = { KMES_SELF_RATE, UINT64_MAX, UINT64_MAX,
 						  UINT64_MAX };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Walking payloads: places, ends, hints of keys; and the columns of code points. */
+/* Walking payloads: positions, ends, hints of keys; and the width of code points. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 /*
  * The walk as letters: T, I, K, V for a token at the top, in a list, as key, as value; a
- * bracket behind it when it opens; then what follows: `.` end, `:` value, `,` next, and
- * `)` for each container that closes.
+ * bracket after it if it is a container; then what follows: `.` end, `:` value, `,` next,
+ * and `)` for each container that ends.
  */
 static const char *walk(const char *payload, size_t len)
 {
@@ -43,7 +43,7 @@ static const char *walk(const char *payload, size_t len)
 
 #define WALK(literal) walk(literal, sizeof(literal) - 1)
 
-TEST(payload_walk_tells_places_and_ends)
+TEST(payload_walk_reports_positions_and_ends)
 {
 	assert_string_equal(WALK("\x07"), "T.");
 	assert_string_equal(WALK("\x80"), "T.");
@@ -71,7 +71,7 @@ TEST(payload_walk_reaches_256_levels)
 	assert_string_equal(walk(bytes, 257), expected);
 }
 
-/* The hint that each value is met with, as a letter. */
+/* The hint of each value, as a letter. */
 static const char *hints(const char *payload, size_t len)
 {
 	static char trace[200];
@@ -98,7 +98,7 @@ static const char *hints(const char *payload, size_t len)
 
 #define HINTS(literal) hints(literal, sizeof(literal) - 1)
 
-TEST(payload_hints_reach_their_values_only)
+TEST(payload_hints_apply_to_their_values_only)
 {
 	assert_string_equal(HINTS("\x82\xa3sid\x01\xa1x\x02"), "--s--");
 	assert_string_equal(HINTS("\x81\xa4sids\x93\x01\x02\x03"), "--Ssss");
@@ -112,7 +112,7 @@ TEST(payload_hints_reach_their_values_only)
 	assert_string_equal(HINTS("\x81\xc4\x03sid\x01"), "---");
 }
 
-TEST(payload_hints_come_from_the_ends_of_keys)
+TEST(payload_hints_follow_from_key_suffixes)
 {
 	static const struct {
 		const char *key;
@@ -149,7 +149,7 @@ TEST(payload_hints_come_from_the_ends_of_keys)
 	}
 }
 
-TEST(payload_check_tells_what_is_wrong)
+TEST(payload_check_returns_the_fault)
 {
 	assert_int_equal(kmesp_payload_check((const uint8_t *)"", 0), KMES_MP_EMPTY);
 	assert_int_equal(kmesp_payload_check((const uint8_t *)"\xc1", 1),
@@ -157,7 +157,7 @@ TEST(payload_check_tells_what_is_wrong)
 	assert_int_equal(kmesp_payload_check((const uint8_t *)"\x90", 1), KMES_MP_OK);
 }
 
-TEST(columns_are_those_of_a_terminal)
+TEST(columns_match_a_terminal)
 {
 	static const struct {
 		uint32_t cp;
