@@ -131,6 +131,7 @@ OBJS_kmes-resize := \
 	resize \
 
 OBJS_kmes-run := \
+	call \
 	emit \
 	fds \
 	filter \

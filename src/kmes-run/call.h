@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * call.h - one native call that waits to be answered.
+ * call.h - one native call that waits for its answer.
  *
- * Its thread sleeps in the call, so its memory and its id stay what they are as long as
- * the listener says that the call waits. A death signal or an execve(2) of another thread
- * ends it at any moment, and then both may become another's. So the listener is asked
- * after every look into the memory, before anything is done with what was read, and right
- * before every store. What is left is the moment between that answer and the store, in
- * which all ids would have to come round: there is no store that goes by a descriptor and
- * faults where the process's own would.
+ * The calling thread sleeps in the call, so its id and memory are its own for as long as
+ * the listener reports that the call waits. A fatal signal or an execve(2) of another
+ * thread ends the call at any time, after which the id may be reused. So the listener is
+ * asked after every read of the memory, before the data is used, and immediately before
+ * every store. A window remains between that answer and the store, in which all process
+ * ids would have to wrap: there is no store that takes a descriptor and faults where the
+ * process itself would.
  */
 #ifndef RUN_CALL_H
 #define RUN_CALL_H
@@ -23,20 +23,18 @@ struct run_call {
 	struct run_target target;
 };
 
-/* What is answered to a call that nobody waits for any more: nothing arrives. */
+/* The call no longer waits; an answer would not arrive. */
 #define RUN_GONE (-ESRCH)
 
-/* ---- serve.c ---- */
-
-/* One of the module's calls for the program: its result, or -errno. */
+/* An ioctl of the module on behalf of the program: its result, or -errno. */
 int run_call_device(const struct run_call *c, unsigned long request, void *arg);
 
-/* Stores into the program's memory: 0, -EFAULT, RUN_GONE. */
+/* Stores to the program's memory: 0, -EFAULT or RUN_GONE. */
 int run_call_store(const struct run_call *c, uint64_t to, const void *from, size_t len);
 
-/* ---- emit.c: what to answer ---- */
+/* Duplicates a descriptor into the program; returns its number there, or -errno. */
+int run_call_add_fd(const struct run_call *c, int fd);
 
-int run_call_emit(const struct run_call *c);
-int run_call_batch(const struct run_call *c);
+void run_call_answer(int listener, struct seccomp_notif_resp *resp);
 
 #endif

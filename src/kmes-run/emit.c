@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * emit.c - events of the program, one by one and in batches.
+ * emit.c - emits events for the program, one by one and in batches.
  *
- * The module checks in the contract's order, so what cannot be copied out of the program
- * is passed on as an address that cannot be read here either: a fault then comes when it
- * would have come, after everything that is checked before. Lengths that the module
- * refuses before it looks at any byte are passed on without copying.
+ * The module checks arguments in a defined order (doc/protocol.md). Bytes that cannot be
+ * copied out of the program are therefore passed on as an invalid address, so that EFAULT
+ * is returned exactly where the native call would return it. Lengths that the module
+ * refuses without reading a byte are passed on without a copy.
  */
+#include "emit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,25 +18,23 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "call.h"
-
-/* No address of ours: the first page is never mapped. */
+/* Never a valid address: the first page is not mapped. */
 #define BAD_ADDRESS 1
 
-/* For a batch with more text than this it pays to ask how much the module would take. */
+/* Above this size of a batch it pays to read the module's current limit. */
 #define LARGE_BATCH (KMES_BATCH_MAX * KMES_EVENT_SIZE_DEFAULT)
 #define LIMIT_FILE "/sys/kernel/kmes/max_event_size"
 
-/* The types and payloads of a call, one after the other. */
-struct texts {
+/* The types and payloads of a call, concatenated. */
+struct payloads {
 	uint8_t *base;
 	size_t size, used;
 	size_t copied; /* up to the first fault */
 	uint8_t small[4096];
 };
 
-/* Only touched pages cost anything. */
-static int texts_init(struct texts *t, size_t size)
+/* Pages cost memory only once they are touched. */
+static int payloads_init(struct payloads *t, size_t size)
 {
 	t->base = t->small;
 	t->size = size;
@@ -45,14 +45,14 @@ static int texts_init(struct texts *t, size_t size)
 	return t->base == MAP_FAILED ? -ENOMEM : 0;
 }
 
-static void texts_fini(struct texts *t)
+static void payloads_fini(struct payloads *t)
 {
 	if (t->base != t->small)
 		munmap(t->base, t->size);
 }
 
-/* The next text's copy; after a fault, an address that is bad here, too. */
-static uint64_t texts_next(struct texts *t, size_t len)
+/* The address of the next copy; after a fault, an invalid one. */
+static uint64_t payloads_next(struct payloads *t, size_t len)
 {
 	uint8_t *at = t->base + t->used;
 
@@ -64,9 +64,10 @@ static uint64_t texts_next(struct texts *t, size_t len)
 	return (uintptr_t)at;
 }
 
-/* Copies the texts of the usable entries, and lets all entries name the copies. */
-static int texts_copy(struct texts *t, const struct run_call *c,
-		      struct kmes_batch_entry *entries, uint32_t count, uint32_t usable)
+/* Copies types and payloads of the usable entries; all entries then point to copies. */
+static int payloads_copy(struct payloads *t, const struct run_call *c,
+			 struct kmes_batch_entry *entries, uint32_t count,
+			 uint32_t usable)
 {
 	struct iovec from[2 * KMES_BATCH_MAX];
 	size_t size = 0;
@@ -82,20 +83,20 @@ static int texts_copy(struct texts *t, const struct run_call *c,
 		from[2 * i + 1].iov_len = e->payload_len;
 		size += (size_t)e->event_type_len + e->payload_len;
 	}
-	r = texts_init(t, size);
+	r = payloads_init(t, size);
 	if (r < 0)
 		return r;
 	t->copied = run_target_gather(&c->target, t->base, size, from, 2 * usable);
 	for (i = 0; i < count; i++) {
 		struct kmes_batch_entry *e = &entries[i];
 
-		e->event_type = texts_next(t, e->event_type_len);
-		e->payload = texts_next(t, e->payload_len);
+		e->event_type = payloads_next(t, e->event_type_len);
+		e->payload = payloads_next(t, e->payload_len);
 	}
 	return 0;
 }
 
-/* The entries before the first that is too long; the size of their texts. */
+/* Finds the entries before the first that is too long; returns their size in bytes. */
 static uint64_t measure(const struct kmes_batch_entry *entries, uint32_t count,
 			uint32_t limit, uint32_t *usable)
 {
@@ -103,18 +104,18 @@ static uint64_t measure(const struct kmes_batch_entry *entries, uint32_t count,
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
-		uint64_t texts =
+		uint64_t len =
 			(uint64_t)entries[i].event_type_len + entries[i].payload_len;
 
-		if (KMES_HEADER_SIZE + texts > limit)
+		if (KMES_HEADER_SIZE + len > limit)
 			break;
-		size += texts;
+		size += len;
 	}
 	*usable = i;
 	return size;
 }
 
-int run_call_emit(const struct run_call *c)
+int run_emit(const struct run_call *c)
 {
 	const __u64 *args = c->notif->data.args;
 	struct kmes_batch_entry e = {
@@ -128,27 +129,27 @@ int run_call_emit(const struct run_call *c)
 		.call.payload_len = e.payload_len,
 		.pidfd = c->target.pidfd,
 	};
-	struct texts texts;
+	struct payloads payloads;
 	uint32_t usable;
 	int r;
 
 	measure(&e, 1, KMES_EVENT_SIZE_MAX, &usable);
-	r = texts_copy(&texts, c, &e, 1, usable);
+	r = payloads_copy(&payloads, c, &e, 1, usable);
 	if (r < 0)
 		return r;
 	call.call.type = e.event_type;
 	call.call.payload = e.payload;
 	r = run_call_device(c, KMES_IOC_EMIT_FOR, &call);
-	texts_fini(&texts);
+	payloads_fini(&payloads);
 	return r;
 }
 
 /* ---- batches ---- */
 
-/* A number that the module never stores: whether it came to storing one. */
+/* Never stored by the module: shows whether it has stored a count. */
 #define NOT_STORED UINT32_MAX
 
-/* The most that the module takes for an event; it is never more than the default here. */
+/* The module's current limit on the size of an event. */
 static uint32_t current_limit(void)
 {
 	char text[16] = "";
@@ -161,8 +162,8 @@ static uint32_t current_limit(void)
 }
 
 /*
- * Asks the module without an array. If that is all there is to complain about, the time
- * has come to store 0, before any of the program's bytes are read: they may lie there.
+ * Calls the module with an invalid array first. If EFAULT is the only error, the native
+ * call would now store 0, before it reads the array, which may contain that very place.
  */
 static int begin_batch(const struct run_call *c, struct kmes_ioc_batch_for *call,
 		       uint32_t *emitted)
@@ -178,7 +179,7 @@ static int begin_batch(const struct run_call *c, struct kmes_ioc_batch_for *call
 	return r == -EFAULT ? 0 : r;
 }
 
-int run_call_batch(const struct run_call *c)
+int run_emit_batch(const struct run_call *c)
 {
 	const __u64 *args = c->notif->data.args;
 	struct kmes_batch_entry entries[KMES_BATCH_MAX];
@@ -189,7 +190,7 @@ int run_call_batch(const struct run_call *c)
 		.call.count = count,
 		.pidfd = c->target.pidfd,
 	};
-	struct texts texts;
+	struct payloads payloads;
 	int stored, r = begin_batch(c, &call, &emitted);
 
 	if (r)
@@ -197,16 +198,19 @@ int run_call_batch(const struct run_call *c)
 	r = run_target_read(&c->target, entries, args[0], count * sizeof(entries[0]));
 	if (r < 0)
 		return r;
-	/* Many entries may name the same large text: as many copies would be no use. */
+	/*
+	 * Many entries may share one large payload: do not copy it for entries over the
+	 * limit.
+	 */
 	if (measure(entries, count, KMES_EVENT_SIZE_MAX, &usable) > LARGE_BATCH)
 		measure(entries, count, current_limit(), &usable);
-	r = texts_copy(&texts, c, entries, count, usable);
+	r = payloads_copy(&payloads, c, entries, count, usable);
 	if (r < 0)
 		return r;
 	call.call.entries = (uintptr_t)entries;
 	r = run_call_device(c, KMES_IOC_BATCH_FOR, &call);
-	texts_fini(&texts);
-	/* The limit was raised meanwhile: when it was looked at, this was too long. */
+	payloads_fini(&payloads);
+	/* The limit was raised meanwhile; this entry exceeded the one that was read. */
 	if (r == -EFAULT && emitted == usable)
 		r = -ENOSPC;
 	if (emitted == NOT_STORED)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* fds.c - what kmes-run itself keeps open: its own alone, all else is the program's. */
+/* fds.c - closes every descriptor but kmes-run's own. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 
 #include "run.h"
 
-/* A limit that the program was given counts its descriptors, not those of its calls. */
+/* The soft limit is meant for the program, not for descriptors that kmes-run needs. */
 static void use_the_hard_limit(void)
 {
 	struct rlimit limit;
@@ -24,7 +24,7 @@ int run_fds_keep_only(int *const fds[], int count, int first)
 	int i;
 
 	use_the_hard_limit();
-	/* All of them out of the way first: a place may be another one's. */
+	/* Move all of them away first: one may occupy the place of another. */
 	for (i = 0; i < count; i++) {
 		*fds[i] = fcntl(*fds[i], F_DUPFD_CLOEXEC, first + count);
 		if (*fds[i] < 0)
@@ -53,7 +53,7 @@ int run_fds_to_null(int first, int last)
 	return 0;
 }
 
-bool run_can_complain(void)
+bool run_can_report(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 

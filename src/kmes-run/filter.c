@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * filter.c - the seccomp filter: three call numbers go to the listener, all else passes.
+ * filter.c - the seccomp filter: three call numbers go to the listener, all others pass.
  *
- * One more call goes there, but only to be let through with a word about it: seccomp(2)
- * asking for a listener, which the kernel refuses where there is one.
+ * A seccomp(2) call that installs a listener goes there, too, only to report why the
+ * kernel refuses it; it is then continued.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -43,7 +43,7 @@
 /* The lower half of an argument, on little-endian machines. */
 #define LOAD_ARG(n)                                                                      \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
-/* Goes on behind so many statements more. */
+/* Skips the given number of statements. */
 #define IF_EQUAL(value, then, otherwise)                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (then), (otherwise))
 #define IF_ANY_OF(bits, then, otherwise)                                                 \
@@ -67,8 +67,9 @@ int run_filter_install(void)
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 	/*
-	 * Once a call was taken up here, only a death signal takes it back: no repeats.
-	 * And this is no sandbox: the program may run as fast as without it.
+	 * WAIT_KILLABLE_RECV: only a fatal signal interrupts a call that was received, so
+	 * that none is repeated. SPEC_ALLOW: this is not a sandbox, so the program does
+	 * not need the mitigations that slow it down.
 	 */
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER |
 			      SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV |
@@ -80,7 +81,7 @@ int run_filter_install(void)
 	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (fd < 0)
 		return -errno;
-	/* Serve each call on the CPU of its caller, which sleeps; from Linux 6.6 on. */
+	/* Serve each call on the CPU of its sleeping caller; since Linux 6.6. */
 	ioctl((int)fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	return (int)fd;
 }

@@ -10,8 +10,8 @@
 #include "run.h"
 
 /*
- * Whether the program has ended. As the first process of its pid namespace we are the
- * parent of whatever is orphaned there, too.
+ * Has the program ended? As the init process of a pid namespace we also reap every orphan
+ * in it.
  */
 static bool has_ended(pid_t pid, int *status)
 {
@@ -31,7 +31,7 @@ int run_serve_program(const struct run_program *program, int device, int signals
 	};
 	int status;
 
-	/* Its end may have come before signals were held back; any later one is reported. */
+	/* It may have ended before signals were blocked; a later SIGCHLD is reported. */
 	if (has_ended(program->pid, &status))
 		return status;
 	for (;;) {
@@ -43,22 +43,24 @@ int run_serve_program(const struct run_program *program, int device, int signals
 			if (has_ended(program->pid, &status))
 				return status;
 		}
-		/* POLLERR says no more than that a signal came while it was busy. */
+		/*
+		 * POLLERR only means that a signal arrived while the listener was busy.
+		 */
 		if (fds[0].revents & POLLIN)
 			run_serve(program->listener, device);
 		else if (fds[0].revents & POLLHUP)
-			fds[0].fd = -1; /* nobody is behind the filter any more */
+			fds[0].fd = -1; /* no process has the filter any more */
 	}
 }
 
-static _Noreturn void serve_to_the_last(int listener, int device)
+static _Noreturn void serve_until_hangup(int listener, int device)
 {
 	struct pollfd p = { .events = POLLIN };
 	int *const kept[] = { &listener, &device };
 
 	/*
-	 * Nobody is left to be told anything, and no folder is to be held. What a terminal
-	 * stops is the job that we are no part of any more.
+	 * A background process: keep no directory and no terminal busy, and leave the
+	 * job, which a terminal may stop.
 	 */
 	setsid();
 	if (run_fds_keep_only(kept, 2, 3) < 0 || run_fds_to_null(0, 2) < 0 ||
@@ -76,13 +78,13 @@ void run_serve_survivors(int listener, int device)
 	struct pollfd p = { .fd = listener, .events = POLLIN };
 	pid_t pid;
 
-	/* It hangs up when nobody is behind the filter any more. */
+	/* The listener hangs up when no process has the filter any more. */
 	if (poll(&p, 1, 0) > 0 && p.revents & POLLHUP)
 		return;
 	pid = fork();
 	if (pid == 0)
-		serve_to_the_last(listener, device);
+		serve_until_hangup(listener, device);
 	if (pid < 0)
-		cli_error("cannot leave a process behind for what still runs: %s",
+		cli_error("cannot fork a process that serves the remaining ones: %s",
 			  strerror(errno));
 }

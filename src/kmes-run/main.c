@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* main.c - kmes-run: runs a program that makes the native calls, over the module. */
+/* main.c - kmes-run: runs a program that makes native KMES calls on top of the module. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static struct poptOption options[] = { CLI_HELP_OPTIONS, POPT_TABLEEND };
 
-/* Standard descriptors that we are given closed, a bit each: the program's stay so. */
+/* A bit for each standard descriptor that is closed; they stay closed in the program. */
 static unsigned int closed_descriptors(void)
 {
 	unsigned int closed = 0;
@@ -47,20 +47,20 @@ static int open_device(void)
 }
 
 /*
- * What the program was given is its own to close: we keep none of it open but stderr, for
- * what we have to say.
+ * Closes all inherited descriptors but stderr, so that the program can close the last
+ * one.
  */
-static int keep_own_alone(struct run_program *program, int *device, int *signals)
+static int close_inherited(struct run_program *program, int *device, int *signals)
 {
 	int *const kept[] = { &program->sock, &program->listener, device, signals };
 
 	if (run_fds_keep_only(kept, 4, 3) == 0 && run_fds_to_null(0, 1) == 0)
 		return 0;
-	cli_error("cannot keep what is needed open: %s", strerror(errno));
+	cli_error("cannot move the descriptors: %s", strerror(errno));
 	return -1;
 }
 
-/* Ends as the program did. */
+/* Exits with the program's status, or by the signal that killed it. */
 static int end_like(int status)
 {
 	struct rlimit no_core = { 0, 0 };
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 		cli_error("cannot wait for signals: %s", strerror(errno));
 		return RUN_FAILED;
 	}
-	if (keep_own_alone(&program, &device, &signals) < 0)
+	if (close_inherited(&program, &device, &signals) < 0)
 		return RUN_FAILED;
 	status = run_program_start(&program, command[0]);
 	if (status)

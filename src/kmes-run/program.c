@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* program.c - the child: behind the filter first, then the program. */
+/* program.c - the child process: installs the filter, then executes the program. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "run.h"
 
-/* Ignored, it would hide the program's status from us; the program gets it as we did. */
+/* If SIGCHLD were ignored, the status would be lost. Restored for the program. */
 static struct sigaction original_child;
 
 static void need_child_signal(void)
@@ -22,7 +22,7 @@ static void need_child_signal(void)
 	sigaction(SIGCHLD, &action, &original_child);
 }
 
-/* What the child sends before it waits: its listener, or why it has none. */
+/* Sends the listener to the parent, or the -errno of its installation. */
 static void send_listener(int to, int listener)
 {
 	char room[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -43,7 +43,7 @@ static void send_listener(int to, int listener)
 	sendmsg(to, &msg, MSG_NOSIGNAL);
 }
 
-/* The listener, or the -errno that the child has sent instead. */
+/* Receives the listener, or the -errno that the child sent instead. */
 static int receive_listener(int from)
 {
 	char room[CMSG_SPACE(sizeof(int))];
@@ -71,14 +71,14 @@ static _Noreturn void child_main(char **argv, int sock)
 	int error;
 
 	/*
-	 * Who kills us means the program. If we are gone before this, so is the other end
-	 * of the socket.
+	 * A signal that kills kmes-run is meant for the program. If the parent has exited
+	 * before this call, the socket has no other end.
 	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	send_listener(sock, listener);
 	if (listener < 0)
 		_exit(RUN_FAILED);
-	/* The program has no use for it; the parent's is the only one. */
+	/* The parent's descriptor must be the only one. */
 	close(listener);
 	if (read(sock, &go, 1) != 1)
 		_exit(RUN_FAILED);
@@ -94,13 +94,12 @@ static void explain(int error)
 {
 	switch (error) {
 	case -EBUSY:
-		cli_error("a seccomp listener is installed already (kmes-run within "
-			  "kmes-run, or in a container that has one)");
+		cli_error("a seccomp listener is already installed (kmes-run within "
+			  "kmes-run, or a container with one)");
 		break;
 	case -EINVAL:
 	case -ENOSYS:
-		cli_error("this kernel's seccomp does not offer what is needed "
-			  "(Linux 5.19 or later)");
+		cli_error("the seccomp of this kernel is too old (needs Linux 5.19)");
 		break;
 	default:
 		cli_error("cannot install the seccomp filter: %s", strerror(-error));
@@ -112,7 +111,7 @@ int run_program_prepare(struct run_program *program, char **argv)
 	int sock[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0) {
-		cli_error("cannot make a socket pair: %s", strerror(errno));
+		cli_error("cannot create a socket pair: %s", strerror(errno));
 		return RUN_FAILED;
 	}
 	need_child_signal();
@@ -141,7 +140,7 @@ int run_program_start(struct run_program *program, const char *name)
 	ssize_t n;
 
 	if (send(program->sock, "", 1, MSG_NOSIGNAL) != 1) {
-		cli_error("cannot run %s: the child was ended before", name);
+		cli_error("cannot run %s: the child process was killed", name);
 		return RUN_FAILED;
 	}
 	n = recv(program->sock, &error, sizeof(error), 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * run.h - how the native calls of a program become calls of the module.
+ * run.h - translates the native calls of a program to ioctls of the module.
  *
- * The program runs as a child behind a seccomp filter that hands exactly the three
- * native calls, of it and all its descendants, to a listener; every other call passes at
- * once. Whoever made the call sleeps until it is answered here.
+ * The program runs as a child with a seccomp filter that sends exactly the three native
+ * calls, its own and those of all descendants, to a listener; every other call passes at
+ * once. The calling thread sleeps until kmes-run answers.
  */
 #ifndef RUN_H
 #define RUN_H
@@ -30,64 +30,64 @@ int run_filter_install(void);
 struct run_program {
 	pid_t pid;
 	int listener;
-	int sock; /* a byte lets it begin; its errno comes back if it cannot be run */
+	int sock; /* a byte starts the program; its errno comes back if that fails */
 };
 
 /*
- * Forks a child that waits behind the filter. 0, or the exit status after a message.
+ * Forks a child that installs the filter and waits. 0, or the exit status after a
+ * message.
  */
 int run_program_prepare(struct run_program *program, char **argv);
 
-/* Lets it become the program: 0, or the exit status after a message. */
+/* Has the child execute the program. 0, or the exit status after a message. */
 int run_program_start(struct run_program *program, const char *name);
 
 /* ---- signals.c ---- */
 
-/* Holds back what is sent to this process; a descriptor that tells of it, or -1. */
+/* Blocks all signals to be forwarded. A signalfd, or -1. */
 int run_signals_open(void);
 
-/* Sends on what was sent to this process and has not reached the program. */
+/* Forwards pending signals that the program has not received itself. */
 void run_signals_pass(int signals, pid_t pid);
 
 /*
- * Stops this process as the program was stopped, when both are what the terminal's user
- * sees; afterwards the program goes on, too.
+ * If the program has stopped and is in the foreground of a terminal, stops this process
+ * as well; continues the program afterwards.
  */
 void run_signals_stop_with(pid_t pid);
 
 /* ---- fds.c ---- */
 
-/* Moves descriptors to `first` and on, and closes all others behind; 0 or -1. */
+/* Moves the descriptors to `first` and up, and closes all higher ones. 0 or -1. */
 int run_fds_keep_only(int *const fds[], int count, int first);
 
-/* Puts /dev/null into these places: whoever waits for their end waits no longer; 0 or -1. */
+/* Replaces these descriptors by /dev/null, so that their readers see the end. 0 or -1. */
 int run_fds_to_null(int first, int last);
 
 /*
- * Whether a message on standard error can be written at once. The program may have filled
- * that, and nobody's calls are to wait until somebody reads it.
+ * Can a message be written to standard error without blocking? The program may have
+ * filled the pipe, and calls must not wait for its reader.
  */
-bool run_can_complain(void);
+bool run_can_report(void);
 
 /* ---- loop.c ---- */
 
 /* Serves until the program ends; its status as of waitpid(2). */
 int run_serve_program(const struct run_program *program, int device, int signals);
 
-/* Leaves a process behind if the program has left some that may make calls. */
+/* Forks a background process if descendants of the program remain that may make calls. */
 void run_serve_survivors(int listener, int device);
 
 /* ---- serve.c ---- */
 
-/* Answers one call that waits at the listener, if it still does. */
+/* Receives and answers one call, unless it was interrupted. */
 void run_serve(int listener, int device);
 
 /* ---- target.c ---- */
 
 /*
- * The process that made a call: its memory, and a descriptor that names it. All of it is
- * found by a thread's id; only the listener can tell whether that is still the same
- * thread's, see call.h.
+ * The process that made a call. It is found by a thread id; only the listener knows
+ * whether the id still belongs to that thread, see call.h.
  */
 struct run_target {
 	pid_t tid;
@@ -96,8 +96,8 @@ struct run_target {
 };
 
 /*
- * Whether /proc names threads as the listener does: not where it is missing, or is that of
- * another pid namespace.
+ * Does /proc use the listener's thread ids? Not if it is missing or belongs to another
+ * pid namespace.
  */
 bool run_targets_are_visible(void);
 
@@ -106,34 +106,32 @@ int run_target_open(struct run_target *target, pid_t tid);
 void run_target_close(struct run_target *target);
 
 /*
- * Whether a thread has a capability by itself. The module asks the first one, which may
- * have kept what others gave up; true for the first one, as the module will tell.
+ * Does this thread have the capability? The module checks the first thread, which may
+ * have a capability that another has dropped; returns true for the first one, which the
+ * module checks.
  */
 bool run_target_has(const struct run_target *target, int capability);
 
 /*
- * Copies exactly `len` bytes from or to its memory: 0 or -EFAULT, as its own load or store
- * would fault. /proc/PID/mem would stay the same process's, but stores also where the
- * process may not.
+ * Copies exactly `len` bytes from or to its memory. 0, or -EFAULT where its own load or
+ * store would fault. /proc/PID/mem is not used: it keeps referring to the same process,
+ * but ignores write protection.
  */
 int run_target_read(const struct run_target *target, void *to, uint64_t from, size_t len);
 int run_target_write(const struct run_target *target, uint64_t to, const void *from,
 		     size_t len);
 
-/*
- * The same from several places, one after the other; how many bytes there were before the
- * first fault.
- */
+/* Gathers several ranges; returns the number of bytes before the first fault. */
 size_t run_target_gather(const struct run_target *target, void *to, size_t len,
 			 const struct iovec *from, unsigned long count);
 
 /*
- * Moves us to where the thread may run. An event belongs to the CPU that its emitter runs
- * on, and while that sleeps in its call it might be moved to any of these.
+ * Adopts the CPU affinity of the thread. An event belongs to the CPU of its emitter,
+ * which may run on any of these CPUs after its call.
  */
 void run_target_join(const struct run_target *target);
 
-/* What a thread calls itself, for messages; "?" when it is gone. */
+/* The name of a thread for messages; "?" if it has exited. */
 void run_target_name(pid_t tid, char *name, size_t size);
 
 #endif

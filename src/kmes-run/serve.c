@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* serve.c - takes a call from the listener, has it made by the module, and answers it. */
+/* serve.c - receives a call from the listener, passes it to the module and answers it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,61 +10,7 @@
 
 #include "call.h"
 #include "cli/cli.h"
-
-/*
- * Asks or tells the listener something about a call. If we are stopped, as by a terminal's
- * user, while it is busy with another one, nothing was done.
- */
-static int ask_listener(int listener, unsigned long request, void *arg)
-{
-	int r;
-
-	do
-		r = ioctl(listener, request, arg);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : r;
-}
-
-static bool is_waiting(const struct run_call *c)
-{
-	uint64_t id = c->notif->id;
-
-	return ask_listener(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
-}
-
-int run_call_device(const struct run_call *c, unsigned long request, void *arg)
-{
-	int r;
-
-	if (!is_waiting(c))
-		return RUN_GONE;
-	r = ioctl(c->device, request, arg);
-	return r < 0 ? -errno : r;
-}
-
-int run_call_store(const struct run_call *c, uint64_t to, const void *from, size_t len)
-{
-	return is_waiting(c) ? run_target_write(&c->target, to, from, len) : RUN_GONE;
-}
-
-/* ---- attach ---- */
-
-/*
- * Gives the program a copy of the descriptor; its number there. SECCOMP_ADDFD_FLAG_SEND
- * would answer the call with it in the same step, but if we are stopped in the middle of
- * that step, the kernel answers 0 and gives none.
- */
-static int hand_over(const struct run_call *c, int fd)
-{
-	struct seccomp_notif_addfd add = {
-		.id = c->notif->id,
-		.srcfd = (uint32_t)fd,
-		.newfd_flags = O_CLOEXEC,
-	};
-
-	/* Its table may be full: then the call fails as it would. */
-	return ask_listener(c->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-}
+#include "emit.h"
 
 static int serve_attach(const struct run_call *c)
 {
@@ -85,12 +30,10 @@ static int serve_attach(const struct run_call *c)
 	if (call.call.cpu == KMES_ATTACH_QUERY_SLOTS)
 		return r;
 	if (r == 0)
-		r = hand_over(c, fd);
+		r = run_call_add_fd(c, fd);
 	close(fd);
 	return r;
 }
-
-/* ---- all ---- */
 
 static int serve(const struct run_call *c)
 {
@@ -104,15 +47,15 @@ static int serve(const struct run_call *c)
 		return serve_attach(c);
 	case KMES_NR_EMIT:
 		run_target_join(&c->target);
-		return run_call_emit(c);
+		return run_emit(c);
 	case KMES_NR_EMIT_BATCH:
 		run_target_join(&c->target);
-		return run_call_batch(c);
+		return run_emit_batch(c);
 	}
 	return -ENOSYS;
 }
 
-/* Names the process, so that what was read of it counts only if it is still waiting. */
+/* Opens the process first: run_call_device() then checks that it still waits. */
 static int serve_known(struct run_call *c)
 {
 	int r = run_target_open(&c->target, (pid_t)c->notif->pid);
@@ -124,18 +67,17 @@ static int serve_known(struct run_call *c)
 	return r;
 }
 
-/* The kernel refuses a second listener; the program alone would not know why. */
+/* The kernel refuses a second listener without giving the reason. */
 static void explain_second_listener(pid_t tid)
 {
 	char name[32];
 
-	if (!run_can_complain())
+	if (!run_can_report())
 		return;
 	run_target_name(tid, name, sizeof(name));
-	cli_error(
-		"process %d (%s) wants a seccomp listener of its own and cannot have one: "
-		"kmes-run's is the one that a process may have",
-		(int)tid, name);
+	cli_error("process %d (%s) cannot install a seccomp listener: a process can "
+		  "have only one, and it has that of kmes-run",
+		  (int)tid, name);
 }
 
 void run_serve(int listener, int device)
@@ -146,7 +88,7 @@ void run_serve(int listener, int device)
 	int r;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0)
-		return; /* it was killed before it could be taken up */
+		return; /* killed before the call was received */
 	resp.id = notif.id;
 	if (notif.data.nr == SYS_seccomp) {
 		explain_second_listener((pid_t)notif.pid);
@@ -156,5 +98,5 @@ void run_serve(int listener, int device)
 		resp.error = r < 0 ? r : 0;
 		resp.val = r < 0 ? 0 : r;
 	}
-	ask_listener(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+	run_call_answer(listener, &resp);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* signals.c - signals that somebody sends to us and means for the program. */
+/* signals.c - forwards signals to the program. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 #include "run.h"
 
 /*
- * Those by which a terminal stops a job are our own. A fault of ours ends us whether its
- * signal is held back or not.
+ * Job control signals act on kmes-run itself. A fault kills the process whether its
+ * signal is blocked or not.
  */
 static const int kept[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
 
@@ -28,7 +28,7 @@ int run_signals_open(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The signal, with the value that sigqueue(3) has given it. */
+/* Sends the signal, with its value if it was sent by sigqueue(3). */
 static void pass(pid_t pid, const struct signalfd_siginfo *info)
 {
 	if (info->ssi_code == SI_QUEUE)
@@ -39,8 +39,8 @@ static void pass(pid_t pid, const struct signalfd_siginfo *info)
 }
 
 /*
- * What a terminal sends to all of its foreground has reached the program, too; a hang-up
- * is told to the leader of the session alone.
+ * The program has received what the terminal sends to its foreground process group. Only
+ * the session leader receives a hangup.
  */
 static bool is_from_terminal(const struct signalfd_siginfo *info)
 {
@@ -55,7 +55,7 @@ static bool is_from_terminal(const struct signalfd_siginfo *info)
 	return false;
 }
 
-/* Our own end of a child, or of a pipe that we have written to. */
+/* From our own child, or raised by a write of ours to a pipe. */
 static bool is_ours(const struct signalfd_siginfo *info)
 {
 	return info->ssi_signo == SIGCHLD || info->ssi_pid == (uint32_t)getpid();
@@ -78,7 +78,7 @@ static bool is_stopped(pid_t pid, int more)
 	       info.si_pid == pid;
 }
 
-/* Whether our group is the one that has the terminal. */
+/* Is our process group in the foreground of the terminal? */
 static bool is_in_foreground(void)
 {
 	int fd = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -90,9 +90,9 @@ static bool is_in_foreground(void)
 }
 
 /*
- * A terminal's own stop reaches both of us; one that the program gives itself, as editors
- * do, would leave its shell waiting for us. Who continues a job continues one process of
- * it after the other, so a stop counts that lasts.
+ * A stop from the terminal reaches both processes. A program that stops itself, as
+ * editors do, would leave the shell waiting for kmes-run. A shell continues the processes
+ * of a job one after another, so only a stop that lasts counts.
  */
 void run_signals_stop_with(pid_t pid)
 {

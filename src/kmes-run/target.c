@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* target.c - the memory and the name of the process that made a call. */
+/* target.c - memory, name, capabilities and CPUs of the process that made a call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -23,7 +23,7 @@ bool run_targets_are_visible(void)
 	       strtol(text, NULL, 10) == getpid();
 }
 
-/* A small file about a thread, terminated: its length, or -ESRCH. */
+/* Reads a small file of /proc/TID, terminated. Returns its length or -ESRCH. */
 static ssize_t read_about(pid_t tid, const char *name, char *text, size_t size)
 {
 	char path[48];
@@ -65,7 +65,7 @@ void run_target_name(pid_t tid, char *name, size_t size)
 		snprintf(name, size, "?");
 }
 
-/* A process of one thread has its id; other threads have to be asked for theirs. */
+/* The first thread has the id of its process; that of others is looked up. */
 static long open_pidfd(pid_t tid, bool *is_first)
 {
 	long fd = syscall(SYS_pidfd_open, tid, 0);
@@ -110,16 +110,16 @@ bool run_target_has(const struct run_target *target, int capability)
 		data[capability / 32].effective & 1u << capability % 32);
 }
 
-/* That we may not look is no fault of the program's: it is said, once. */
+/* Missing permission is an error of the setup, not of the program: report it once. */
 static void complain_once(pid_t tid)
 {
 	static bool done;
 
-	if (done || !run_can_complain())
+	if (done || !run_can_report())
 		return;
-	cli_error(
-		"cannot reach the memory of process %d: %s (kmes-run needs CAP_SYS_PTRACE)",
-		(int)tid, strerror(EPERM));
+	cli_error("cannot reach the memory of process %d: %s (kmes-run needs "
+		  "CAP_SYS_PTRACE)",
+		  (int)tid, strerror(EPERM));
 	done = true;
 }
 
@@ -155,12 +155,12 @@ int run_target_write(const struct run_target *target, uint64_t to, const void *f
 	return copied(target, n) == len ? 0 : -EFAULT;
 }
 
-/* As many CPUs as any kernel is built for. */
+/* The largest NR_CPUS of any kernel. */
 struct cpus {
 	unsigned long bits[8192 / (8 * sizeof(unsigned long))];
 };
 
-/* Whether we run on one of them, whatever was done to us meanwhile. */
+/* Do we run on one of them, even if our affinity was changed from outside? */
 static bool are_ours(const struct cpus *cpus)
 {
 	size_t cpu = (size_t)sched_getcpu(), bits = 8 * sizeof(cpus->bits[0]);
