@@ -38,17 +38,21 @@ mirror_status() {
 	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios|dkms\n)/' /var/lib/dpkg/status
 }
 
+# mirror_init SUITE [release]: reads its package lists, once; with `release` without updates, backports and
+# security, which mirrors do not always keep in step for each architecture.
 mirror_init() {
-	local suite=$1 dir key=/usr/share/keyrings/debian-archive-keyring.gpg s
+	local suite=$1 dir key=/usr/share/keyrings/debian-archive-keyring.gpg s suites=("$1")
 	dir=$(mirror_dir "$suite")
 	[ -e "$dir/ready" ] && return
 	[ -n "$MIRROR" ] || die "apt has no source for Debian: name one in DEBIAN_MIRROR"
 	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
 	mirror_status "$suite" >"$dir/state/status"
-	for s in "$suite" "$suite-updates" "$suite-backports"; do
+	[ "${2-}" = release ] || suites+=("$suite-updates" "$suite-backports")
+	for s in "${suites[@]}"; do
 		echo "deb [signed-by=$key] $MIRROR $s main"
 	done >"$dir/sources.list"
-	echo "deb [signed-by=$key] $SECURITY $suite-security main" >>"$dir/sources.list"
+	[ "${2-}" = release ] ||
+		echo "deb [signed-by=$key] $SECURITY $suite-security main" >>"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-CONF
 		Dir::State "$dir/state";
 		Dir::State::status "$dir/state/status";
