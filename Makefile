@@ -181,7 +181,7 @@ OBJS_kmes-wait := \
 	wait \
 
 # kmes-run is for the architectures that the module knows.
-MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 NO_RUN   := $(if $(filter-out x86_64 aarch64,$(MACHINE)),yes)
 TOOLS    := $(filter-out $(if $(NO_RUN),kmes-run),$(ALL_TOOLS))
 
