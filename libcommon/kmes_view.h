@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* kmes_view.h - copies bytes out of a ring that somebody else is writing. */
+/* kmes_view.h - copies bytes out of a ring that is being written. */
 #ifndef KMES_VIEW_H
 #define KMES_VIEW_H
 #include <errno.h>
@@ -15,23 +15,23 @@ struct kmes_ring_view {
 	__u64 capacity;
 };
 
-/* What kmes_ring_copy found. */
+/* The result of kmes_ring_copy(). */
 struct kmes_ring_span {
 	__u64 pos;	 /* where the copied bytes start; moves forward when lapped */
-	__u64 write_pos; /* the one that bounded the copy */
-	__u64 tail_pos;	 /* as seen last; may be ahead of write_pos for a while */
-	__u32 skip;	 /* the copy's first byte of value stands at buf + skip */
-	__u32 len;	 /* valid bytes from there; 0: empty for now */
+	__u64 write_pos; /* the end of the copy was limited by this one */
+	__u64 tail_pos;	 /* as loaded last; may be ahead of write_pos for a moment */
+	__u32 skip;	 /* the valid bytes start at buf + skip */
+	__u32 len;	 /* valid bytes; 0: empty for now */
 	bool lapped;	 /* pos had to move */
 };
 
 /*
- * Copies up to `size` bytes of [pos, write_pos) into `buf` and throws away what the
- * writer overtook meanwhile, so that what is left is whole and private (2.4.1). Starts
- * at an event, may end within one. Never blocks; tries again while it is lapped, which
- * a reader slower than the writer over `tries` rounds ends with len 0 and pos at the
- * tail. Positions that no sound writer publishes (more than capacity between tail and
- * write_pos) give -EINVAL.
+ * Copies up to `size` bytes of [pos, write_pos) to `buf` and discards the bytes that
+ * the writer overwrote during the copy; the rest is consistent (doc/protocol.md,
+ * Reading, steps 1 to 7). It starts at an event and may end within one. Never blocks.
+ * Retries when it is lapped; after eight attempts, len is 0 and pos is at the tail.
+ * Returns -EINVAL for positions that no writer publishes: more than capacity between
+ * tail and write_pos.
  */
 static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void *buf,
 				 __u32 size, struct kmes_ring_span *span)
@@ -60,7 +60,7 @@ static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void
 			return 0;
 		n = write_pos - pos;
 		if (n > v->capacity) {
-			/* The writer may have gone on between the two loads. */
+			/* The writer may have moved on between the two loads. */
 			tail_pos = kmes_load_acquire(&v->producer->tail_pos);
 			if (tail_pos <= pos)
 				return -EINVAL;
@@ -69,7 +69,10 @@ static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void
 		if (n > size)
 			n = size;
 		kmes_copy_shared(buf, v->data + (pos & (v->capacity - 1)), n);
-		/* Order B, pairs with A: the copy is done before the tail is looked at. */
+		/*
+		 * Order B, pairs with A: the copy is complete before the tail is
+		 * loaded.
+		 */
 		kmes_fence_acquire();
 		tail_pos = kmes_load_acquire(&v->producer->tail_pos);
 		span->tail_pos = tail_pos;

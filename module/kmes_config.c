@@ -160,7 +160,7 @@ static void send_rejected(const struct setting *set, const struct request *r)
 		.name = set->name,
 		.min = set->min,
 		.max = set->max,
-		.stays = READ_ONCE(*value_of(set)),
+		.current_value = READ_ONCE(*value_of(set)),
 	};
 	u32 len = min_t(size_t, r->len, KMES_SELF_TEXT);
 

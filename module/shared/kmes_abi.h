@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR MIT) */
 /*
- * kmes_abi.h - every byte that a producer and a consumer of KMES agree on.
+ * kmes_abi.h - the binary interface between producers and consumers of KMES events.
  *
  * The stream. Each CPU owns one ring in shared memory and is its only writer. The writer
  * never waits: when a ring is full the oldest events are overwritten. Any number of
  * consumers map a ring and read it without locks; each keeps its read position in its
- * own memory, so the writer knows of none of them. What a consumer missed shows as a gap
- * in the sequence numbers, which count per CPU from 1.
+ * own memory, and the writer does not know about any of them. A consumer detects what it
+ * missed by a gap in the sequence numbers, which count per CPU from 1.
  *
  * The mapping. One descriptor, one mmap of 8192 + 2 * capacity bytes:
  *
  *	0     producer page   identification, positions, futex word; the producer writes
- *	4096  consumer page   byte 0 is need_wake, all that a consumer ever stores
- *	8192  data            capacity bytes, and the same capacity bytes once more
+ *	4096  consumer page   byte 0 is need_wake, the only byte that consumers store
+ *	8192  data            capacity bytes, and the same capacity bytes again
  *
- * The second copy of the data makes an event that crosses the end of the ring contiguous:
- * nobody writes code for the wrap. Positions are absolute byte counts that only grow; the
- * place of a position in the data is position & (capacity - 1).
+ * The second copy of the data makes an event that crosses the end of the ring contiguous,
+ * so no code has to handle a wrap. Positions are absolute byte counts that only grow; a
+ * position's offset in the data is position & (capacity - 1).
  *
- * An event is a packed header of 77 bytes, the type's text (UTF-8, no terminator), and a
- * MessagePack value. event_size covers all of it and the next event starts there;
- * header_size says where the payload starts, so that later headers may grow.
+ * An event is a packed header of 77 bytes, the type (UTF-8, not terminated), and a
+ * MessagePack value. event_size is the size of all three and the next event starts after
+ * it; header_size is the offset of the payload, so that later headers may grow.
  *
- * A resize replaces every ring by a new one: events that fit move along, sequences go
- * on, generation steps by one in the old page, which is never written again, and
- * consumers attach anew and find their place by sequence.
+ * A resize replaces every ring by a new one: the events that fit are moved, sequences
+ * continue, the generation in the old page is incremented, and consumers attach again and
+ * find their place by sequence.
  *
  * Integers are little-endian. The device /dev/kmes offers the calls of a native kernel
- * as ioctls, with the same errors in the same order.
+ * as ioctls, with the same errors in the same order. doc/protocol.md describes what
+ * producers and consumers do.
  */
 #ifndef KMES_ABI_H
 #define KMES_ABI_H
@@ -43,7 +44,7 @@
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "KMES rings are little-endian memory; this machine is not"
+#error "KMES rings are little-endian, and this machine is not"
 #endif
 
 /* The native system calls. */
@@ -51,7 +52,7 @@
 #define KMES_NR_ATTACH 1091
 #define KMES_NR_EMIT_BATCH 1092
 
-/* As the CPU index of an attach: tell the slot count, open nothing. */
+/* As the CPU index of an attach: return the slot count and open nothing. */
 #define KMES_ATTACH_QUERY_SLOTS 0xFFFFFFFFu
 
 /* The mapping. */
@@ -79,7 +80,7 @@
 #define KMES_RATE_DEFAULT 10000u
 #define KMES_BATCH_MAX 256u
 
-/* Who emitted an event; other values are unassigned. */
+/* The emitter's class; other values are unassigned. */
 enum kmes_origin {
 	KMES_ORIGIN_USERSPACE = 0,
 	KMES_ORIGIN_KMES = 1,
@@ -90,10 +91,9 @@ enum kmes_origin {
 };
 
 /*
- * First page of the mapping. The first line never changes, but for generation, which
- * is stored once more when the ring is replaced. The second line holds the positions,
- * the third the futex word, so that the lines a producer writes on each event are not
- * the ones that everybody reads.
+ * First page of the mapping. The first cache line never changes except for generation,
+ * which is stored again when the ring is replaced. The second line has the positions, the
+ * third the futex: the lines that are written for each event have nothing else in them.
  */
 struct kmes_producer_page {
 	__u8 magic[KMES_MAGIC_SIZE]; /* compared byte by byte, before anything else */
@@ -107,7 +107,7 @@ struct kmes_producer_page {
 	__u64 write_pos; /* where the next event starts */
 	__u64 tail_pos;	 /* where the oldest surviving event starts */
 	__u8 reserved2[48];
-	__u32 futex_counter; /* moves only when need_wake was found set */
+	__u32 futex_counter; /* incremented only when need_wake is set */
 	__u8 reserved3[60];
 	__u8 unused[KMES_PAGE_SIZE - 192];
 };
@@ -126,7 +126,7 @@ KMES_ASSERT_AT(struct kmes_producer_page, tail_pos, 72);
 KMES_ASSERT_AT(struct kmes_producer_page, futex_counter, 128);
 static_assert(sizeof(struct kmes_producer_page) == KMES_PAGE_SIZE, "one page");
 
-/* Second page of the mapping: any nonzero need_wake means that somebody may sleep. */
+/* Second page of the mapping. If need_wake is not 0, a consumer may be asleep. */
 struct kmes_consumer_page {
 	__u8 need_wake;
 	__u8 reserved4[KMES_PAGE_SIZE - 1];
@@ -134,7 +134,7 @@ struct kmes_consumer_page {
 
 static_assert(sizeof(struct kmes_consumer_page) == KMES_PAGE_SIZE, "one page");
 
-/* An event's header as it stands in the ring, at any address. */
+/* An event's header in the ring, at any alignment. */
 struct kmes_event_header {
 	__u32 event_size;  /* header and payload */
 	__u32 header_size; /* 77 + type_len, or more in a later revision */
@@ -145,7 +145,7 @@ struct kmes_event_header {
 	__u8 effective_token_guid[16]; /* zero: not available */
 	__u8 true_token_guid[16];
 	__u8 process_guid[16];
-	__u16 type_len; /* bytes of type text behind the header */
+	__u16 type_len; /* bytes of the type, which follows */
 } __attribute__((packed));
 
 #define KMES_HEADER_SIZE 77
@@ -161,7 +161,7 @@ KMES_ASSERT_AT(struct kmes_event_header, process_guid, 59);
 KMES_ASSERT_AT(struct kmes_event_header, type_len, 75);
 static_assert(sizeof(struct kmes_event_header) == KMES_HEADER_SIZE, "packed");
 
-/* One event of a batch; the padding is not looked at. */
+/* One event of a batch; the padding is ignored. */
 struct kmes_batch_entry {
 	__aligned_u64 event_type;
 	__u16 event_type_len;
@@ -174,17 +174,17 @@ struct kmes_batch_entry {
 KMES_ASSERT_AT(struct kmes_batch_entry, event_type_len, 8);
 KMES_ASSERT_AT(struct kmes_batch_entry, payload, 16);
 KMES_ASSERT_AT(struct kmes_batch_entry, payload_len, 24);
-static_assert(sizeof(struct kmes_batch_entry) == 32, "32 bytes an entry");
+static_assert(sizeof(struct kmes_batch_entry) == 32, "32 bytes per entry");
 
 /*
- * ioctls of /dev/kmes. Pointers travel as u64, so 32-bit callers use the same numbers
+ * ioctls of /dev/kmes. Pointers are passed as u64, so 32-bit callers use the same numbers
  * and layouts. Reserved fields must be 0.
  */
 struct kmes_ioc_attach {
 	__u32 cpu; /* or KMES_ATTACH_QUERY_SLOTS */
 	__u32 reserved;
 	__aligned_u64 capacity_ptr;   /* u64: capacity in bytes, or the slot count */
-	__aligned_u64 generation_ptr; /* u64: birth generation; 0: not wanted */
+	__aligned_u64 generation_ptr; /* u64: birth generation; may be 0 */
 };
 
 struct kmes_ioc_emit {
@@ -197,12 +197,12 @@ struct kmes_ioc_emit {
 
 struct kmes_ioc_batch {
 	__aligned_u64 entries;	   /* struct kmes_batch_entry[count] */
-	__aligned_u64 emitted_out; /* u32: how many were emitted */
+	__aligned_u64 emitted_out; /* u32: number of events emitted */
 	__u32 count;
 	__u32 reserved;
 };
 
-/* The same on behalf of the process that pidfd names. */
+/* The same on behalf of the process that pidfd refers to. */
 struct kmes_ioc_attach_for {
 	struct kmes_ioc_attach call;
 	__s32 pidfd;

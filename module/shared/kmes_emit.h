@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_emit.h - what is checked before an event may be written, in the order that counts.
+ * kmes_emit.h - the checks before an event may be written; see doc/protocol.md, Emission.
  *
- * An emit is refused by the first check that fails, and a refused emit leaves no trace.
- * Privilege and rate are the caller's and come first. Then:
+ * An emission is refused by the first check that fails and then leaves no trace. The
+ * caller checks privilege and rate first. Then:
  *
- *	kmes_emit_check_lengths	 from the lengths alone, no pointer has been followed
- *	the caller copies type and payload to where the sender cannot change them
- *	kmes_emit_check_content	 on that copy
+ *	kmes_emit_check_lengths()  uses the lengths only, no pointer is followed
+ *	the caller copies type and payload to memory that the sender cannot change
+ *	kmes_emit_check_content()  checks that copy
  *
- * and in the write phase kmes_ring_write looks at half the capacity again, as a resize
- * may have come between. A batch does this entry by entry and stops at the first bad one.
- * Trusted emitters of the kernel itself owe only kmes_emit_check_trusted.
+ * kmes_ring_write() checks against half the capacity again, because a resize may have
+ * come in between. A batch goes through this entry by entry and stops at the first
+ * invalid one. For trusted emitters in the kernel there is only
+ * kmes_emit_check_trusted().
  */
 #ifndef KMES_EMIT_H
 #define KMES_EMIT_H
@@ -20,15 +21,15 @@
 #include "kmes_msgpack.h"
 #include "kmes_ring.h"
 
-/* What bounds the events of ordinary processes. */
+/* Limits for the events of processes. */
 struct kmes_emit_limits {
 	__u32 max_event_size; /* bytes, header included */
 	__u32 max_nesting_depth;
 };
 
 /*
- * 0; -EINVAL: no type, or a size past u32; -ENOSPC: over the limit for an event, or over
- * half of a ring of `capacity` bytes (exactly half is fine).
+ * 0; -EINVAL: no type, or a size that exceeds u32; -ENOSPC: larger than max_event_size or
+ * than half of `capacity`.
  */
 static inline int kmes_emit_check_lengths(const struct kmes_emit_limits *limits,
 					  __u64 capacity, __u16 type_len,
@@ -44,8 +45,8 @@ static inline int kmes_emit_check_lengths(const struct kmes_emit_limits *limits,
 }
 
 /*
- * 0, or -EINVAL: the type is not UTF-8, or the payload not exactly one MessagePack value
- * nested no deeper than the limit. `scratch` is the walker's memory.
+ * 0, or -EINVAL: the type is not UTF-8, or the payload is not exactly one MessagePack
+ * value within the nesting limit. `scratch` is working memory.
  */
 static inline int kmes_emit_check_content(const struct kmes_emit_limits *limits,
 					  const struct kmes_record *r,
@@ -58,9 +59,9 @@ static inline int kmes_emit_check_content(const struct kmes_emit_limits *limits,
 }
 
 /*
- * For emitters in the kernel: their payload may be empty and is not looked into. Lengths
- * are wide, so that none is cut before it is checked. 0, -EINVAL or -ENOSPC; a failure
- * drops the event and spends its sequence (kmes_ring_drop).
+ * For emitters in the kernel, whose payload may be empty and is not checked. The lengths
+ * are wide, so that none is truncated before it is checked. 0, -EINVAL or -ENOSPC; the
+ * caller then drops the event by kmes_ring_drop().
  */
 static inline int kmes_emit_check_trusted(__u64 capacity, __u64 type_len,
 					  __u64 payload_len)

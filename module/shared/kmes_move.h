@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_move.h - moves a ring's events into its successor while the writer goes on.
+ * kmes_move.h - moves a ring's events to its successor while the writer continues.
  *
- * Copying a large ring takes tens of milliseconds, for which its writer cannot stand
- * still. So the bulk is copied in steps beside it, by somebody who reads the old ring
- * as a consumer does, and the writer stands still only at the beginning and at the end,
- * which copies what has come since:
+ * Copying a large ring takes tens of milliseconds; the writer cannot be stopped for that
+ * long. So most of it is copied in steps while the writer runs, by reading the old ring
+ * as a consumer does. The writer is stopped only at the beginning, and at the end to copy
+ * what has been written since the last step:
  *
- *	kmes_move_begin   writer standing still
- *	kmes_move_step    any number of times, writer running
- *	kmes_move_finish  writer standing still; if it has been too fast, more steps
+ *	kmes_move_begin()   writer stopped
+ *	kmes_move_step()    any number of times, writer running
+ *	kmes_move_finish()  writer stopped; if it has been too fast, more steps follow
  *
- * While the writer stands still at most KMES_MOVE_REST bytes are copied and
- * KMES_RING_WALK_MAX events walked over.
+ * While the writer is stopped, at most KMES_MOVE_REST bytes are copied and at most
+ * KMES_RING_WALK_MAX events are stepped over.
  *
- * An old position p becomes position p - base. Bytes that the writer overwrites while
- * they are copied do no harm: at the end only events at or above the tail count, and
- * those were never overwritten since they were published, hence copied whole.
+ * The old position p becomes p - base. It does not matter if the writer overwrites
+ * bytes while they are being copied: in the end, only events at or above the tail are
+ * valid, and those have not been overwritten since they were published.
  *
- * What is kept is the longest suffix of whole events that fits. It starts at position 0,
- * unless events at `base` had to go meanwhile (overwritten by a flood, or not fitting any
- * more); then the tail starts that much later, except that up to KMES_MOVE_REST bytes are
- * copied anew to start at 0.
+ * The longest suffix of complete events that fits is kept. It starts at position 0
+ * unless events at `base` have become invalid meanwhile (overwritten, or no longer
+ * fitting). Then the tail is that much higher; but if at most KMES_MOVE_REST bytes are
+ * left, these are copied again to start at 0.
  */
 #ifndef KMES_MOVE_H
 #define KMES_MOVE_H
 
 #include "kmes_ring.h"
 
-/* Copied at once; any part of a ring of the least capacity is contiguous. */
+/* The most that is copied in a step; contiguous even in the smallest ring. */
 #define KMES_MOVE_CHUNK 65536u
-/* The most that is copied while the writer stands still. */
+/* The most that is copied while the writer is stopped. */
 #define KMES_MOVE_REST 262144u
 
 struct kmes_move {
 	__u64 base;   /* the old position that becomes 0 */
-	__u64 copied; /* the old bytes below are copied, as far as they matter */
+	__u64 copied; /* valid old bytes below this position have been copied */
 };
 
-/* The oldest event to be kept in `capacity` bytes; the end if sizes are corrupt. */
+/* The oldest event that `capacity` bytes can keep; the end if sizes are corrupt. */
 static inline struct kmes_mark kmes_move_first(const struct kmes_ring_writer *old,
 					       __u64 capacity, bool *sound)
 {
@@ -48,7 +48,7 @@ static inline struct kmes_mark kmes_move_first(const struct kmes_ring_writer *ol
 	return *sound ? first : kmes_ring_end(old);
 }
 
-/* Prepares to move the events of `old`, which stands still, into `capacity` bytes. */
+/* Prepares to move the events of `old` to `capacity` bytes; the writer is stopped. */
 static inline void kmes_move_begin(struct kmes_move *m,
 				   const struct kmes_ring_writer *old, __u64 capacity)
 {
@@ -59,9 +59,9 @@ static inline void kmes_move_begin(struct kmes_move *m,
 }
 
 /*
- * Copies up to KMES_MOVE_CHUNK bytes into `w`, a fresh ring, and returns how many there
- * are still to copy. Of `old` only what never changes is looked at, and its pages. They
- * need not be sound, as a simulator's may not be: no copy leaves the two rings.
+ * Copies up to KMES_MOVE_CHUNK bytes to `w`, a new ring, and returns how many bytes are
+ * left. Uses only the constant members of `old` and its pages. The pages are not trusted,
+ * because other processes can write to a simulator's: no copy leaves the two rings.
  */
 static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer *w,
 				   const struct kmes_ring_writer *old)
@@ -76,7 +76,7 @@ static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer 
 		from = m->copied;
 	if (write_pos > w->capacity && from < write_pos - w->capacity)
 		from = write_pos - w->capacity;
-	/* The tail may be ahead of write_pos for a moment. */
+	/* The tail may be ahead of write_pos while a large batch is written. */
 	if (from >= write_pos)
 		return 0;
 	n = write_pos - from;
@@ -90,7 +90,7 @@ static inline __u64 kmes_move_step(struct kmes_move *m, struct kmes_ring_writer 
 	return write_pos - m->copied;
 }
 
-/* The marks of the events behind the first one; strides lie where they lay. */
+/* Copies the marks of the events after the first one; strides keep their events. */
 static inline void kmes_move_marks(struct kmes_ring_writer *w,
 				   const struct kmes_ring_writer *old, __u64 base,
 				   __u64 first)
@@ -111,12 +111,12 @@ static inline void kmes_move_marks(struct kmes_ring_writer *w,
 }
 
 /*
- * The last step: afterwards `w` goes on where `old` stopped. The writer of `old` stands
- * still and must not write any more; `w` cannot be attached to yet. Not more than `keep`
- * bytes are kept, at most the new capacity.
+ * The last step: `w` continues where `old` ends. The writer of `old` is stopped and must
+ * not write again; `w` cannot be attached to yet. At most `keep` bytes are kept, which is
+ * at most the new capacity.
  *
- * Returns false, with nothing done, if more than KMES_MOVE_REST bytes would have to be
- * copied; with a `keep` of no more than those it never does.
+ * Returns false and does nothing if more than KMES_MOVE_REST bytes would have to be
+ * copied; this never happens if `keep` is no larger than that.
  */
 static inline bool kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer *w,
 				    const struct kmes_ring_writer *old, __u64 keep)
@@ -125,13 +125,13 @@ static inline bool kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer
 	struct kmes_mark first = kmes_move_first(old, keep, &sound);
 	__u64 from;
 
-	/* Sizes that were corrupt at the beginning: nothing below the base was copied. */
+	/* Sizes were corrupt at the beginning: nothing below the base has been copied. */
 	if (first.pos < m->base) {
 		first = kmes_ring_end(old);
 		sound = false;
 	}
 	from = first.pos;
-	/* Unless the page showed positions that never were. */
+	/* Unless the page showed false positions. */
 	if (m->copied > from && m->copied <= old->write_pos)
 		from = m->copied;
 	if (old->write_pos - from > KMES_MOVE_REST)
@@ -151,13 +151,13 @@ static inline bool kmes_move_finish(struct kmes_move *m, struct kmes_ring_writer
 	w->counts.corrupt_resyncs += !sound;
 	if (w->tail_pos != w->write_pos)
 		kmes_move_marks(w, old, m->base, first.pos);
-	/* Nobody sees the new ring before it is handed out: J and C for its readers. */
+	/* Order J and C, for the readers of the new ring, once it can be attached to. */
 	kmes_store_release(&w->producer->tail_pos, w->tail_pos);
 	kmes_store_release(&w->producer->write_pos, w->write_pos);
 	return true;
 }
 
-/* All of it, for a writer that stands still however long it takes. */
+/* Moves everything at once, for a writer that may be stopped for any time. */
 static inline void kmes_move_all(struct kmes_ring_writer *w,
 				 const struct kmes_ring_writer *old)
 {

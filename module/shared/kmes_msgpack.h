@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_msgpack.h - a MessagePack walker without recursion, and the UTF-8 check.
+ * kmes_msgpack.h - a MessagePack parser without recursion, and UTF-8 validation.
  *
- * A value is walked token by token: kmes_mp_next() decodes one head, steps over the bytes
- * of a string, binary or extension, and leaves the elements of a container to the next
- * calls. Who walks keeps the count of what is still to come for each level that is open;
- * kmes_mp_validate() does so in memory of its caller, since a kernel stack is small.
+ * A value is parsed token by token: kmes_mp_next() decodes one header and steps over the
+ * bytes of a string, binary or extension; the elements of a container are left to later
+ * calls. The caller keeps the number of remaining values for each open container.
+ * kmes_mp_validate() keeps them in its caller's memory, because kernel stacks are small.
  *
- * Nothing is read at or past the end that was given, and no declared number is believed:
- * a length must fit into the bytes that are left, and a count too, as each element takes
- * one byte at least. So a count that was accepted never exceeds the buffer's size.
+ * Nothing is read at or past the end, and declared sizes are not trusted: a length must
+ * not exceed the remaining bytes, and neither must a count, as each element takes at
+ * least one byte. So an accepted count never exceeds the size of the buffer.
  *
- * Depth: the value at the top is at depth 0. A container at the top is depth 1, also
- * when it is empty, and each container inside another is one deeper.
+ * Depth: a scalar at the top has depth 0. A container at the top has depth 1, even if
+ * it is empty, and each container in another is one deeper.
  *
- * Compiles in the kernel and in user space; no floating point, no allocation. In the
- * kernel kmes_mp_check() may be preempted by cond_resched(), so it is called where one
- * may sleep.
+ * For kernel and user space; no floating point, no allocation. In the kernel,
+ * kmes_mp_check() calls cond_resched(), so it must be called where sleeping is allowed.
  */
 #ifndef KMES_MSGPACK_H
 #define KMES_MSGPACK_H
@@ -33,20 +32,20 @@
 
 #define KMES_MP_DEPTH_MAX 256
 
-/* The walker lets others have the CPU after this many bytes. */
+/* Call kmes_mp_yield() after this many bytes. */
 #define KMES_MP_STRIDE 65536
 
 enum kmes_mp_type {
 	KMES_MP_NIL,
 	KMES_MP_BOOL,	 /* value.u is 0 or 1 */
-	KMES_MP_UINT,	 /* value.u; also a signed form that holds no negative number */
+	KMES_MP_UINT,	 /* value.u; also a signed format with a value >= 0 */
 	KMES_MP_INT,	 /* value.i, negative */
 	KMES_MP_FLOAT32, /* value.u holds the 32 bits */
 	KMES_MP_FLOAT64, /* value.u holds the 64 bits */
-	KMES_MP_STR,	 /* data, len; not checked for UTF-8 */
+	KMES_MP_STR,	 /* data, len; need not be UTF-8 */
 	KMES_MP_BIN,	 /* data, len */
 	KMES_MP_ARRAY,	 /* count values follow */
-	KMES_MP_MAP,	 /* count pairs of key and value follow */
+	KMES_MP_MAP,	 /* count keys with values follow */
 	KMES_MP_EXT,	 /* ext_type, data, len */
 };
 
@@ -59,10 +58,10 @@ struct kmes_mp_token {
 		__u64 u;
 		__s64 i;
 	} value;
-	const __u8 *data; /* points into the buffer that is walked */
+	const __u8 *data; /* points into the parsed buffer */
 };
 
-/* Why bytes are not one well-formed value. */
+/* Why bytes are not exactly one valid value. */
 enum kmes_mp_fault {
 	KMES_MP_OK,
 	KMES_MP_EMPTY,
@@ -74,12 +73,12 @@ enum kmes_mp_fault {
 	KMES_MP_TRAILING,
 };
 
-/* One count for each level that is open. */
+/* The number of remaining values for each open container. */
 struct kmes_mp_scratch {
 	__u32 left[KMES_MP_DEPTH_MAX];
 };
 
-/* Read a big-endian number of 1, 2, 4 or 8 bytes. */
+/* Read a big-endian integer of 1, 2, 4 or 8 bytes. */
 static inline __u64 kmes_mp_number(const __u8 *p, unsigned int size)
 {
 	__u16 v16;
@@ -101,7 +100,7 @@ static inline __u64 kmes_mp_number(const __u8 *p, unsigned int size)
 	}
 }
 
-/* Step over len bytes of contents. */
+/* Step over len bytes of data. */
 static inline enum kmes_mp_fault kmes_mp_take(const __u8 **pos, const __u8 *end,
 					      struct kmes_mp_token *tok,
 					      enum kmes_mp_type type, __u32 len)
@@ -115,7 +114,7 @@ static inline enum kmes_mp_fault kmes_mp_take(const __u8 **pos, const __u8 *end,
 	return KMES_MP_OK;
 }
 
-/* Open a container: each element needs a byte, and a pair is two of them. */
+/* Open a container: each value needs a byte, and a map has two values per key. */
 static inline enum kmes_mp_fault kmes_mp_open(const __u8 **pos, const __u8 *end,
 					      struct kmes_mp_token *tok,
 					      enum kmes_mp_type type, __u32 count)
@@ -129,7 +128,7 @@ static inline enum kmes_mp_fault kmes_mp_open(const __u8 **pos, const __u8 *end,
 	return KMES_MP_OK;
 }
 
-/* A signed form: what is not negative is handed out as unsigned. */
+/* A signed format: a value that is not negative is returned as unsigned. */
 static inline enum kmes_mp_fault kmes_mp_signed(struct kmes_mp_token *tok, __s64 v)
 {
 	tok->type = v < 0 ? KMES_MP_INT : KMES_MP_UINT;
@@ -145,7 +144,7 @@ static inline enum kmes_mp_fault kmes_mp_unsigned(struct kmes_mp_token *tok,
 	return KMES_MP_OK;
 }
 
-/* An extension: its type's byte, then its contents. */
+/* An extension: a byte for its type, then its data. */
 static inline enum kmes_mp_fault kmes_mp_ext(const __u8 **pos, const __u8 *end,
 					     struct kmes_mp_token *tok, __u32 len)
 {
@@ -155,11 +154,11 @@ static inline enum kmes_mp_fault kmes_mp_ext(const __u8 **pos, const __u8 *end,
 	return kmes_mp_take(pos, end, tok, KMES_MP_EXT, len);
 }
 
-/* The forms 0xc0 to 0xdf; *pos stands behind that byte. */
+/* The formats 0xc0 to 0xdf; *pos is after that byte. */
 static inline enum kmes_mp_fault kmes_mp_long_form(const __u8 **pos, const __u8 *end,
 						   struct kmes_mp_token *tok, __u8 form)
 {
-	/* How many bytes of number follow each form. */
+	/* The size of the integer or float after each format byte. */
 	static const __u8 number_size[32] = {
 		0, 0, 0, 0, 1, 2, 4, 1, 2, 4, 4, 8, 1, 2, 4, 8,
 		1, 2, 4, 8, 0, 0, 0, 0, 0, 1, 2, 4, 2, 4, 2, 4,
@@ -225,8 +224,8 @@ static inline enum kmes_mp_fault kmes_mp_long_form(const __u8 **pos, const __u8 
 }
 
 /*
- * Decode the token at *pos and move *pos behind it, telling what is wrong with it. After
- * a fault the token and *pos (never past end) mean nothing.
+ * Decode the token at *pos and move *pos past it. After a fault, the token and *pos
+ * (which is never past end) are meaningless.
  */
 static inline enum kmes_mp_fault kmes_mp_step(const __u8 **pos, const __u8 *end,
 					      struct kmes_mp_token *tok)
@@ -256,13 +255,15 @@ static inline int kmes_mp_next(const __u8 **pos, const __u8 *end,
 	return kmes_mp_step(pos, end, tok) ? -EINVAL : 0;
 }
 
-/* How many values a container holds; the walker has seen that this fits. */
+/* The number of values in a container; cannot overflow, as each has at least a byte. */
 static inline __u32 kmes_mp_values(const struct kmes_mp_token *tok)
 {
 	return tok->type == KMES_MP_MAP ? 2 * tok->count : tok->count;
 }
 
-/* The size of each scalar whose first byte tells it all, 0 for every other first byte. */
+/*
+ * The size of each scalar whose first byte determines it, 0 for every other first byte.
+ */
 static const __u8 kmes_mp_plain_size[256] = {
 	[0x00 ... 0x7f] = 1, [0xa0] = 1,  [0xa1] = 2,  [0xa2] = 3,  [0xa3] = 4,
 	[0xa4] = 5,	     [0xa5] = 6,  [0xa6] = 7,  [0xa7] = 8,  [0xa8] = 9,
@@ -276,7 +277,7 @@ static const __u8 kmes_mp_plain_size[256] = {
 	[0xe0 ... 0xff] = 1,
 };
 
-/* Step over up to `count` such scalars; how many there were. */
+/* Step over up to `count` such scalars; returns how many there were. */
 static inline __u32 kmes_mp_skip_plain(const __u8 **pos, const __u8 *end, __u32 count)
 {
 	const __u8 *p = *pos;
@@ -294,9 +295,9 @@ static inline __u32 kmes_mp_skip_plain(const __u8 **pos, const __u8 *end, __u32 
 }
 
 /*
- * Are the len bytes exactly one well-formed value, nested no deeper than max_depth (at
- * most KMES_MP_DEPTH_MAX)? Tells what is wrong, KMES_MP_OK if nothing. The time is linear
- * in len. The scratch need not be initialised and holds nothing afterwards.
+ * Whether the len bytes are exactly one valid value, nested at most max_depth deep (which
+ * is at most KMES_MP_DEPTH_MAX); KMES_MP_OK if so. Takes time linear in len. The scratch
+ * memory need not be initialized and is meaningless afterwards.
  */
 static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
 					       __u32 max_depth,
@@ -308,7 +309,7 @@ static inline enum kmes_mp_fault kmes_mp_check(const void *buf, __u32 len,
 	struct kmes_mp_token tok;
 	enum kmes_mp_fault fault;
 	__u32 depth = 0;
-	__u32 left = 1; /* values still to come at this level */
+	__u32 left = 1; /* remaining values at this level */
 
 	if (!len)
 		return KMES_MP_EMPTY;
@@ -346,7 +347,7 @@ static inline int kmes_mp_validate(const void *buf, __u32 len, __u32 max_depth,
 	return kmes_mp_check(buf, len, max_depth, scratch) ? -EINVAL : 0;
 }
 
-/* How many bytes from s on are ASCII; looks at eight at once. */
+/* The number of leading ASCII bytes; checks eight at a time. */
 static inline __u32 kmes_ascii_run(const __u8 *s, __u32 len)
 {
 	__u32 n = 0;
@@ -364,10 +365,10 @@ static inline __u32 kmes_ascii_run(const __u8 *s, __u32 len)
 }
 
 /*
- * Decode the code point at s, of which len bytes (at least 1) may be looked at. Returns
- * its bytes, 1 to 4. Bytes that are no code point (surrogates, overlong forms, numbers
- * over U+10FFFF and what is cut off are none) give -N, where N (1 to 3) is the length of
- * the longest start of a code point there, or 1: what one U+FFFD should stand for.
+ * Decode the code point at s, which has len bytes, at least 1. Returns its length, 1 to
+ * 4. For invalid bytes (surrogates, overlong encodings, values over U+10FFFF, truncated
+ * sequences) returns -N, where N (1 to 3) is the length of the longest valid prefix of
+ * a code point there, or 1: the bytes that one U+FFFD should replace.
  */
 static inline int kmes_utf8_decode(const __u8 *s, __u32 len, __u32 *cp)
 {
@@ -402,7 +403,10 @@ static inline int kmes_utf8_decode(const __u8 *s, __u32 len, __u32 *cp)
 	return size;
 }
 
-/* Is all of it UTF-8, strictly? NUL is a character like others; nothing at all is. */
+/*
+ * Whether all of it is valid UTF-8. NUL is a character like others; an empty string is
+ * valid.
+ */
 static inline int kmes_utf8_valid(const void *s, __u32 len)
 {
 	const __u8 *p = s;

@@ -2,45 +2,45 @@
 /*
  * kmes_order.h - the ordered accesses and fences of the ring, for kernel and user space.
  *
- * Nothing else in the tree orders memory that producer and consumer share. Each use says
- * which letter it is; the partners, and what each pair promises:
+ * Nothing else in the tree orders memory shared by producer and consumer. Each use names
+ * its letter. The pairs, and what each guarantees (doc/protocol.md, Memory ordering):
  *
- *  A  tail_pos store-release, fence_release,     an overwritten byte is never taken for
- *     then the data stores (writer)              an event: who copied a byte of the new
- *  B  data loads, fence_acquire, then the        lap sees the tail that moved past it
+ *  A  tail_pos store-release, fence_release,     a reader that copied a byte of the new
+ *     then the data stores (writer)              lap sees the tail that moved past it:
+ *  B  data loads, fence_acquire, then the        torn copies are discarded
  *     second tail_pos load (reader)              (A pairs with B)
  *
- *  C  write_pos store-release (writer)           below write_pos the event's bytes are
- *  D  write_pos load-acquire (reader)            complete (C pairs with D)
+ *  C  write_pos store-release (writer)           all bytes below write_pos are complete
+ *  D  write_pos load-acquire (reader)            (C pairs with D)
  *
- *  E  write_pos store, fence_full, need_wake     one of both sees the other: the writer
- *     load (writer)                              the flag, or the reader the event; no
- *  F  need_wake store, fence_full, then          sleeper is left behind (E pairs with F)
+ *  E  write_pos store, fence_full, need_wake     the writer sees the flag, or the reader
+ *     load (writer)                              sees the event: no wake-up is lost
+ *  F  need_wake store, fence_full, then          (E pairs with F)
  *     futex_counter, write_pos and generation
  *     loads (reader)
  *
  *  G  generation store-release in the old page,  the write_pos loaded after the new
- *     after its last write_pos (replacer, and    generation was seen is the frozen one
+ *     after its last write_pos (replacer, and    generation is final
  *     healer later)                              (G pairs with H)
  *  H  generation load-acquire, then write_pos
  *     load (reader)
  *
  *  I  generation store, fence_full, need_wake    as E and F, for a sleeper on a ring that
- *     load (replacer, and healer later)          is replaced (I pairs with F)
+ *     load (replacer, and healer later)          is being replaced (I pairs with F)
  *
- *  J  tail_pos store-release (writer)            an event at or above the tail that was
- *  K  tail_pos load-acquire before reading       loaded had been published whole
- *     (reader)                                   (J pairs with K)
+ *  J  tail_pos store-release (writer)            the event at the tail is complete
+ *  K  tail_pos load-acquire before reading       (J pairs with K)
+ *     (reader)
  *
- *  L  futex_counter store-release (writer)       who wakes sees what woke it
- *  M  futex_counter load-acquire (reader)        (L pairs with M)
+ *  L  futex_counter store-release (writer)       a woken reader sees what it was woken
+ *  M  futex_counter load-acquire (reader)        for (L pairs with M)
  *
- * need_wake = 0 is a relaxed store: a stale 1 costs one needless wake.
+ * need_wake = 0 is a relaxed store: a stale 1 costs one unnecessary wake.
  *
- * The data bytes of a ring are copied with kmes_copy_shared(). Under ThreadSanitizer,
- * which does not know fences, it copies by relaxed atomic words; elsewhere it is memcpy,
- * which is sound because torn copies are discarded without being looked at (A and B). For
- * the kernel's detector the copy is marked as an intended race.
+ * The data of a ring are copied with kmes_copy_shared(). Under ThreadSanitizer, which
+ * does not support fences, it copies by relaxed atomic words. Otherwise it is memcpy(),
+ * which is sound because torn copies are discarded without being looked at (A and B).
+ * KCSAN is told that this data race is intended.
  */
 #ifndef KMES_ORDER_H
 #define KMES_ORDER_H
@@ -78,7 +78,7 @@
 #endif
 #endif
 
-/* gcc warns that ThreadSanitizer ignores fences; the accesses around them are atomic. */
+/* gcc warns that ThreadSanitizer ignores fences: harmless, all accesses are atomic. */
 #if defined(KMES_TSAN) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wtsan"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_pack.h - writes MessagePack into memory of its caller: what producers need for the
- * payloads that they make themselves. Numbers and lengths take their shortest form.
+ * kmes_pack.h - writes MessagePack to a buffer: what producers need for payloads of their
+ * own. Integers and lengths have their shortest encoding.
  *
- * Nothing is written past the end, and nothing any more after something did not fit; the
- * caller looks once, at the end, whether all of it is there (kmes_pack_is_whole).
+ * Nothing is written past the end of the buffer, or after something that did not fit. The
+ * caller checks once, at the end, whether the value is complete (kmes_pack_is_whole()).
  */
 #ifndef KMES_PACK_H
 #define KMES_PACK_H
@@ -48,8 +48,8 @@ static inline void kmes_pack_bytes(struct kmes_pack *p, const void *bytes, __u32
 }
 
 /*
- * A form's byte and a big-endian number of `bytes` bytes behind it, and nothing behind
- * those: who decodes in place has bytes there that are still to be read.
+ * A format byte, then a big-endian integer of `bytes` bytes. Never writes past these, not
+ * even temporarily: callers that convert in place have unread input there.
  */
 static inline void kmes_pack_form(struct kmes_pack *p, __u8 form, __u64 v,
 				  unsigned int bytes)
@@ -63,7 +63,7 @@ static inline void kmes_pack_form(struct kmes_pack *p, __u8 form, __u64 v,
 	}
 	p->len += 1 + bytes;
 	*to++ = form;
-	switch (bytes) { /* sizes that the compiler knows */
+	switch (bytes) { /* constant sizes, for the compiler */
 	case 0:
 		break;
 	case 1:
@@ -137,7 +137,7 @@ static inline void kmes_pack_str(struct kmes_pack *p, const char *s, __u32 len)
 	kmes_pack_bytes(p, s, len);
 }
 
-/* A terminated string. */
+/* A NUL-terminated string. */
 static inline void kmes_pack_text(struct kmes_pack *p, const char *s)
 {
 	kmes_pack_str(p, s, (__u32)strlen(s));
@@ -165,7 +165,7 @@ static inline void kmes_pack_array(struct kmes_pack *p, __u32 count)
 		kmes_pack_form(p, 0xdd, count, 4);
 }
 
-/* `count` pairs of key and value follow. */
+/* `count` keys with values follow. */
 static inline void kmes_pack_map(struct kmes_pack *p, __u32 count)
 {
 	if (count < 16)

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_rate.h - the token bucket that bounds how fast one process emits.
+ * kmes_rate.h - the token bucket that limits how fast a process emits.
  *
- * A bucket belongs to a process and holds up to `rate` tokens, which is also what flows
- * in each second: a process may send a second's worth at once and then the rate. An
- * emitter reserves a token an event before anything else is looked at and refunds what it
- * did not use. Time is any monotonic clock in nanoseconds.
+ * A bucket belongs to a process and holds at most `rate` tokens; as many are added per
+ * second. An emitter reserves a token for each event before any other check, and refunds
+ * those it did not use. Times are of any monotonic clock, in nanoseconds.
  *
- * Nothing here locks: the caller makes sure that one thread at a time is at a bucket. A
- * bucket that nobody asked for a second holds exactly what a fresh one holds, so it may
- * be thrown away (kmes_rate_is_idle).
+ * There is no locking: the caller serializes accesses to a bucket. A bucket that has been
+ * idle for a second is full, like a new one, so it may be freed (kmes_rate_is_idle()).
  *
- * Numbers: a token is 10^9 units, so what flows in is elapsed ns times rate, without a
- * division and without a rest to carry. A full bucket at the highest rate is 10^15 units,
- * the largest reservation 2^32 tokens; both are far below 2^64.
+ * A token is 10^9 units, so the refill is elapsed ns times rate, without a division or
+ * a remainder. A full bucket at the highest rate has 10^15 units, and the largest
+ * reservation is 2^32 tokens; neither overflows 64 bits.
  */
 #ifndef KMES_RATE_H
 #define KMES_RATE_H
@@ -28,23 +26,23 @@
 
 struct kmes_rate_bucket {
 	__u64 units;
-	__u64 filled_ns; /* when units was true */
+	__u64 filled_ns; /* time of the last refill */
 };
 
-/* What a bucket holds at most, at `rate` tokens a second. */
+/* The size of a bucket at `rate` tokens per second, in units. */
 static inline __u64 kmes_rate_burst(__u32 rate)
 {
 	return rate * KMES_RATE_TOKEN;
 }
 
-/* A process that is seen for the first time has a full bucket. */
+/* A new bucket is full. */
 static inline void kmes_rate_init(struct kmes_rate_bucket *b, __u32 rate, __u64 now_ns)
 {
 	b->units = kmes_rate_burst(rate);
 	b->filled_ns = now_ns;
 }
 
-/* How long nobody was here; 0 when another CPU's newer clock has been here already. */
+/* Time since the last refill; 0 if that was made with the newer clock of another CPU. */
 static inline __u64 kmes_rate_idle_ns(const struct kmes_rate_bucket *b, __u64 now_ns)
 {
 	return now_ns > b->filled_ns ? now_ns - b->filled_ns : 0;
@@ -56,7 +54,7 @@ static inline void kmes_rate_clamp(struct kmes_rate_bucket *b, __u32 rate)
 		b->units = kmes_rate_burst(rate);
 }
 
-/* Lets in what has come since the last time. */
+/* Adds the tokens since the last refill. */
 static inline void kmes_rate_fill(struct kmes_rate_bucket *b, __u32 rate, __u64 now_ns)
 {
 	__u64 idle = kmes_rate_idle_ns(b, now_ns);
@@ -70,8 +68,8 @@ static inline void kmes_rate_fill(struct kmes_rate_bucket *b, __u32 rate, __u64 
 }
 
 /*
- * Takes `count` tokens, all or none. More than `rate` of them can never be had: a batch
- * larger than a second's worth is refused however long its sender waits.
+ * Takes `count` tokens, all or none. More than `rate` are never available: a larger batch
+ * is refused no matter how long its sender waits.
  */
 static inline bool kmes_rate_reserve(struct kmes_rate_bucket *b, __u32 rate, __u32 count,
 				     __u64 now_ns)
@@ -85,7 +83,7 @@ static inline bool kmes_rate_reserve(struct kmes_rate_bucket *b, __u32 rate, __u
 	return true;
 }
 
-/* Gives back tokens that were reserved and not used; a full bucket stays as it is. */
+/* Returns reserved tokens that were not used; never overfills the bucket. */
 static inline void kmes_rate_refund(struct kmes_rate_bucket *b, __u32 rate, __u32 count)
 {
 	b->units += count * KMES_RATE_TOKEN;
@@ -93,8 +91,8 @@ static inline void kmes_rate_refund(struct kmes_rate_bucket *b, __u32 rate, __u3
 }
 
 /*
- * The rate has changed: what came in until now came in at the old one, and a bucket never
- * holds more than the new one allows. For each live bucket, at the time of the change.
+ * Called for each existing bucket when the rate changes: refills it at the old rate up to
+ * now, and clamps it to the new one.
  */
 static inline void kmes_rate_change(struct kmes_rate_bucket *b, __u32 old_rate,
 				    __u32 new_rate, __u64 now_ns)
@@ -103,7 +101,7 @@ static inline void kmes_rate_change(struct kmes_rate_bucket *b, __u32 old_rate,
 	kmes_rate_clamp(b, new_rate);
 }
 
-/* Whether a fresh bucket would be the same as this one. */
+/* Whether the bucket is full, like a new one. */
 static inline bool kmes_rate_is_idle(const struct kmes_rate_bucket *b, __u64 now_ns)
 {
 	return kmes_rate_idle_ns(b, now_ns) >= KMES_RATE_SECOND;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_ring.h - the ring itself over plain memory: its one writer.
+ * kmes_ring.h - the writer of a ring; see doc/protocol.md, Writing.
  *
- * Compiled into kmes.ko, kmes-sim, the tests and the benchmarks. It neither allocates
- * nor locks nor calls out. The caller of a writing function guarantees that nobody else
- * writes this ring meanwhile, not even an interrupt on the same CPU, takes the stamps
- * within that guarantee, and wakes the futex when told to.
+ * Compiled into kmes.ko, kmes-sim, the tests and the benchmarks. It does not allocate,
+ * lock, or call out. The caller of a writing function makes sure that nothing else writes
+ * to this ring at the same time, not even an interrupt on the same CPU, takes the stamp
+ * under the same exclusion, and wakes the futex if the function says so.
  *
- * In the kernel that guarantee is disabled interrupts, so the work is bounded: a write
- * copies what it was given, at most the ring's capacity, and steps over at most
- * KMES_RING_WALK_MAX old events to make room for it. Where more of them have to go the
- * writer does not walk: it keeps, in private memory, the position of an event every
- * KMES_MARK_STRIDE bytes.
+ * In the kernel, interrupts are disabled, so the work is bounded: a write copies its
+ * events, at most the ring's capacity, and steps over at most KMES_RING_WALK_MAX old
+ * events to make room. Where more have to go, it does not walk through all of them: the
+ * writer keeps, in private memory, the position of an event for every KMES_MARK_STRIDE
+ * bytes.
  */
 #ifndef KMES_RING_H
 #define KMES_RING_H
@@ -35,7 +35,7 @@
 #define kmes_prefetch_write(p) __builtin_prefetch((p), 1)
 #endif
 
-/* What the writer's side knows about the emitter, taken at the write. */
+/* Time and identity of the emitter, taken at the write. */
 struct kmes_stamp {
 	__u64 timestamp; /* ns since the epoch */
 	__u8 origin_class;
@@ -44,7 +44,7 @@ struct kmes_stamp {
 	__u8 process_guid[16];
 };
 
-/* Bytes of the ring for each mark, and what can lie between one and the place sought. */
+/* Bytes of data per mark, and the most events between a mark and a position. */
 #define KMES_MARK_STRIDE 16384u
 #define KMES_RING_WALK_MAX (KMES_MARK_STRIDE / (KMES_HEADER_SIZE + 1) + 1)
 
@@ -55,9 +55,8 @@ struct kmes_mark {
 };
 
 /*
- * A ring as its writer holds it. The positions here are the true ones; the producer page
- * only tells them to others, and nothing that a consumer can write is ever read back,
- * but for need_wake.
+ * The writer's private state. These positions are the true ones: the producer page only
+ * publishes them. Nothing that a consumer can write is ever read, except need_wake.
  */
 struct kmes_ring_writer {
 	struct kmes_producer_page *producer;
@@ -67,7 +66,7 @@ struct kmes_ring_writer {
 	__u64 write_pos;
 	__u64 tail_pos;
 	__u64 sequence;	 /* of the last event, 0: none yet */
-	__u64 next_mark; /* the event that is written at or behind it gets a mark */
+	__u64 next_mark; /* the first event at or after this position gets a mark */
 	struct kmes_mark *marks;
 	__u64 mark_phase; /* strides start where position + phase is a multiple */
 	__u64 generation;
@@ -75,13 +74,13 @@ struct kmes_ring_writer {
 	__u16 cpu_id;
 };
 
-/* How many marks a ring has. */
+/* The number of marks of a ring. */
 static inline __u64 kmes_ring_mark_count(__u64 capacity)
 {
 	return capacity > KMES_MARK_STRIDE ? capacity / KMES_MARK_STRIDE : 1;
 }
 
-/* The mark of the stride with this number; it may be of an earlier lap. */
+/* The mark of a stride, by number; it may still be that of an earlier lap. */
 static inline struct kmes_mark *kmes_ring_mark_of(const struct kmes_ring_writer *w,
 						  __u64 stride)
 {
@@ -94,7 +93,7 @@ static inline __u64 kmes_ring_live(const struct kmes_ring_writer *w)
 	return w->counts.emitted_events - w->counts.overwritten_events;
 }
 
-/* Reads the event_size at a position of the ring's own data. */
+/* Reads the event_size at a position of the data. */
 static inline __u32 kmes_ring_size_at(const struct kmes_ring_writer *w, __u64 pos)
 {
 	__u32 size;
@@ -104,8 +103,8 @@ static inline __u32 kmes_ring_size_at(const struct kmes_ring_writer *w, __u64 po
 }
 
 /*
- * Makes `w` an empty ring over zeroed memory and fills in the producer page. There are
- * kmes_ring_mark_count() marks. `w` keeps the pointers; the memory outlives it.
+ * Initializes `w` as an empty ring in zeroed memory, and the producer page. `marks` has
+ * kmes_ring_mark_count() elements. `w` keeps the pointers.
  */
 static inline void kmes_ring_init(struct kmes_ring_writer *w,
 				  struct kmes_producer_page *producer,
@@ -130,7 +129,7 @@ static inline void kmes_ring_init(struct kmes_ring_writer *w,
 	memcpy(producer->magic, KMES_MAGIC, KMES_MAGIC_SIZE);
 }
 
-/* Behind the newest event. */
+/* The end of the newest event. */
 static inline struct kmes_mark kmes_ring_end(const struct kmes_ring_writer *w)
 {
 	const struct kmes_mark end = { w->write_pos, w->counts.emitted_events };
@@ -140,8 +139,8 @@ static inline struct kmes_mark kmes_ring_end(const struct kmes_ring_writer *w)
 
 /*
  * Marks the event that is about to be written for the stride that it starts in, and for
- * those before it, which a larger event covers: each mark is of the first event that
- * starts in its stride or behind it. The event has its sequence.
+ * earlier strides in which no event starts: a mark is the first event that starts in its
+ * stride or later. The sequence has been assigned.
  */
 static inline void kmes_ring_mark(struct kmes_ring_writer *w)
 {
@@ -157,7 +156,7 @@ static inline void kmes_ring_mark(struct kmes_ring_writer *w)
 	} while (w->next_mark <= w->write_pos);
 }
 
-/* The mark of the stride of `pos`, or the end if no event starts in it or behind it. */
+/* The mark of the stride of `pos`, or the end if no event starts in it or later. */
 static inline struct kmes_mark kmes_ring_marked(const struct kmes_ring_writer *w,
 						__u64 pos)
 {
@@ -170,9 +169,9 @@ static inline struct kmes_mark kmes_ring_marked(const struct kmes_ring_writer *w
 }
 
 /*
- * Finds the oldest event from which on at most `limit` bytes are live. False for sizes
- * that cannot be believed: one that no event of ours has, or that does not agree with
- * the number of events.
+ * Finds the oldest event such that it and all newer ones take at most `limit` bytes.
+ * Returns false if the ring is corrupt: a size that is impossible or in conflict with the
+ * number of events.
  */
 static inline bool kmes_ring_find(const struct kmes_ring_writer *w, __u64 limit,
 				  struct kmes_mark *at)
@@ -194,13 +193,16 @@ static inline bool kmes_ring_find(const struct kmes_ring_writer *w, __u64 limit,
 	return true;
 }
 
-/* Others look at the counts at any time: each is stored in one piece. */
+/* Counters can be read at any time, so each is stored in one piece. */
 static inline void kmes_ring_count(__u64 *count, __u64 more)
 {
 	kmes_store_relaxed(count, *count + more);
 }
 
-/* Drops the oldest events until at most `limit` bytes are live; all, if corrupt. */
+/*
+ * Drops the oldest events until at most `limit` bytes are left; all if they are
+ * corrupt.
+ */
 static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
 {
 	struct kmes_mark at;
@@ -214,9 +216,9 @@ static inline void kmes_ring_trim(struct kmes_ring_writer *w, __u64 limit)
 }
 
 /*
- * Tells consumers how far the old events are gone. Order A: the fence keeps the data
- * stores that follow behind the tail (pairs with B, a reader's second look at it). The
- * release is J, for readers that start at the tail.
+ * Publishes the tail. Order A: the fence keeps the data stores that follow after this
+ * store (pairs with B, a reader's second load of it). The release is order J, for readers
+ * that start at the tail.
  */
 static inline void kmes_ring_publish_tail(struct kmes_ring_writer *w)
 {
@@ -225,9 +227,9 @@ static inline void kmes_ring_publish_tail(struct kmes_ring_writer *w)
 }
 
 /*
- * After a publication of write_pos or generation: does anybody need a wake? Counts the
- * wake and moves the futex word if so; the caller then wakes all waiters on it.
- * Order E or I: the fence pairs with F, a consumer's fence behind need_wake = 1.
+ * After write_pos or generation has been published: whether need_wake is set. If so,
+ * increments futex_counter and counts a wake; the caller then wakes all waiters.
+ * Order E or I: the fence pairs with F, a consumer's fence after need_wake = 1.
  */
 static inline bool kmes_ring_check_wake(struct kmes_ring_writer *w)
 {
@@ -236,18 +238,19 @@ static inline bool kmes_ring_check_wake(struct kmes_ring_writer *w)
 	kmes_fence_full();
 	if (!kmes_load_relaxed(&w->consumer->need_wake))
 		return false;
-	/* Order L, pairs with M: one writer, so the plain sum loses nothing. */
+	/* Order L, pairs with M. There is one writer: no atomic increment is needed. */
 	kmes_store_release(word, kmes_load_relaxed(word) + 1);
 	kmes_ring_count(&w->counts.wakes, 1);
 	return true;
 }
 
 /*
- * Order C, pairs with D: every byte below write_pos is written.
+ * Publishes write_pos. Order C, pairs with D: all bytes below it are complete.
  *
- * What the next events will overwrite, and the tail of a full ring with it, is fetched
- * while the fence waits for this event's stores: else each event waits for its lines, a
- * third of its time. (Not in a function of its own: gcc drops one that only prefetches.)
+ * The cache lines of the next events, and with them the tail of a full ring, are
+ * prefetched while the fence waits for this event's stores. Otherwise each event waits
+ * for its lines, for a third of its time. (Not a separate function: gcc drops one that
+ * only prefetches.)
  */
 static inline bool kmes_ring_publish(struct kmes_ring_writer *w)
 {
@@ -261,7 +264,7 @@ static inline bool kmes_ring_publish(struct kmes_ring_writer *w)
 	return kmes_ring_check_wake(w);
 }
 
-/* Writes one event's bytes at write_pos; the room is there and the tail published. */
+/* Writes one event's bytes at write_pos; there is room, and the tail is published. */
 static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_record *r,
 				 const struct kmes_stamp *stamp, __u32 size)
 {
@@ -269,7 +272,7 @@ static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_r
 #ifdef KMES_TSAN
 	struct kmes_event_header copy, *h = &copy;
 #else
-	/* In place: with A and C around them, plain stores are as good as a copy. */
+	/* In place: between A and C, plain stores are as good as a copy. */
 	struct kmes_event_header *h = (struct kmes_event_header *)at;
 #endif
 
@@ -300,7 +303,7 @@ static inline void kmes_ring_put(struct kmes_ring_writer *w, const struct kmes_r
 	w->write_pos += size;
 }
 
-/* Spends a sequence on an event that cannot be written: consumers see a gap. */
+/* Takes a sequence for an event that cannot be written: consumers see a gap. */
 static inline void kmes_ring_drop(struct kmes_ring_writer *w)
 {
 	w->sequence++;
@@ -308,9 +311,9 @@ static inline void kmes_ring_drop(struct kmes_ring_writer *w)
 }
 
 /*
- * Writes one event and publishes it. `*wake` says whether the futex must be woken.
- * Returns 0, -EINVAL for an event without a type or of a size past u32, or -ENOSPC for
- * one over half the capacity; then nothing is written, counted or numbered.
+ * Writes one event and publishes it. `*wake`: the caller must wake the futex. Returns 0;
+ * -EINVAL for an event without a type or with a size that exceeds u32; -ENOSPC for one
+ * larger than half the capacity. On failure, nothing is written, counted or numbered.
  */
 static inline int kmes_ring_write(struct kmes_ring_writer *w, const struct kmes_record *r,
 				  const struct kmes_stamp *stamp, bool *wake)
@@ -336,8 +339,8 @@ static inline int kmes_ring_write(struct kmes_ring_writer *w, const struct kmes_
 }
 
 /*
- * Sums up a batch from its end: how many of its newest events fit into the ring
- * (`*kept`), and the bytes of all of them (`*total`) and of those (`*kept_bytes`).
+ * Sums up a batch from its end: the number of its newest events that fit into the ring
+ * (`*kept`), their size (`*kept_bytes`), and the size of all events (`*total`).
  */
 static inline void kmes_ring_batch_fit(const struct kmes_ring_writer *w,
 				       const struct kmes_record *r, __u32 count,
@@ -358,11 +361,10 @@ static inline void kmes_ring_batch_fit(const struct kmes_ring_writer *w,
 }
 
 /*
- * Writes `count` events, each of them acceptable to kmes_ring_write, with one stamp,
- * consecutive sequences and one publication. Of a batch larger than the ring the newest
- * events that fit survive, whole and contiguous; the others take their sequences and
- * positions and count as emitted and overwritten. Returns 0, or what kmes_ring_write
- * would say of the first event that is not acceptable, with nothing written.
+ * Writes `count` events with one stamp, consecutive sequences and one publication. Of a
+ * batch larger than the ring, the newest events that fit survive; the others take
+ * sequences and positions and are counted as emitted and overwritten. Returns 0, or, with
+ * nothing written, the error that kmes_ring_write() has for the first invalid event.
  */
 static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 					const struct kmes_record *r, __u32 count,
@@ -386,16 +388,16 @@ static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 	kmes_ring_batch_fit(w, r, count, &kept, &total, &kept_bytes);
 	if (kept < count) {
 		/*
-		 * All old events and the batch's own first ones go. The walk is not by
-		 * sizes found in the ring: past the old write_pos stand bytes of an
-		 * earlier lap.
+		 * All old events and the first ones of the batch are overwritten. Do not
+		 * walk over the latter by sizes in the ring: after the old write_pos,
+		 * there are bytes of an earlier lap.
 		 */
 		kmes_store_relaxed(&w->counts.overwritten_events,
 				   w->counts.emitted_events + count - kept);
 		w->write_pos += total - kept_bytes;
 		w->sequence += count - kept;
 		w->tail_pos = w->write_pos;
-		/* No marks for what is not written. */
+		/* No marks for events that are not written. */
 		if (w->next_mark < w->tail_pos)
 			w->next_mark += (w->tail_pos - w->next_mark) &
 					~(__u64)(KMES_MARK_STRIDE - 1);
@@ -417,9 +419,9 @@ static inline int kmes_ring_write_batch(struct kmes_ring_writer *w,
 }
 
 /*
- * Tells consumers of `old` that `w` has taken its place: `w` can already be attached to.
- * Returns whether the old ring's futex must be woken; the wake counts with `w`.
- * Order G, pairs with H: after the old ring's last write_pos.
+ * Announces to consumers of `old` that `w`, which can already be attached to, has
+ * replaced it. Returns whether the old ring's futex must be woken; this wake is counted
+ * in `w`. Order G, pairs with H: after the old ring's last write_pos.
  */
 static inline bool kmes_ring_retire(struct kmes_ring_writer *old,
 				    struct kmes_ring_writer *w)
@@ -433,9 +435,9 @@ static inline bool kmes_ring_retire(struct kmes_ring_writer *old,
 }
 
 /*
- * Shows the consumers of a replaced ring another generation, for those that had their
- * first look at it too late to see a change. Returns whether its futex must be woken.
- * Order G and I as above; since it was replaced nobody else writes its page.
+ * Increments the generation in a replaced ring's page, for consumers that first loaded it
+ * too late to see a change. Returns whether the ring's futex must be woken. Order G and I
+ * as above; nothing else writes the page of a replaced ring.
  */
 static inline bool kmes_ring_retire_again(struct kmes_ring_writer *old)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * kmes_self.h - the events that a producer sends about itself (origin 1): their types and
- * payloads. They tell of changes, so loading a producer with good values sends none.
+ * kmes_self.h - the events that a producer emits about itself (origin 1): types and
+ * payloads. They report changes; starting with valid values emits none.
  *
- *	kmes.config.applied		a value was changed
- *	kmes.config.value.rejected	a value was refused, the old one stays
- *	kmes.buffer.swap.failed		rings could not be replaced, the old ones stay
+ *	kmes.config.applied		a value has been changed
+ *	kmes.config.value.rejected	a value was rejected, the old one is kept
+ *	kmes.buffer.swap.failed		replacing the rings failed, the old ones are kept
  *
- * Each function writes one map into `p`; KMES_SELF_SIZE bytes are enough for all of them,
- * as texts that came from outside are cut to KMES_SELF_TEXT bytes.
+ * Each function writes one map to `p`; KMES_SELF_SIZE bytes are enough for each of them,
+ * because strings from outside are truncated to KMES_SELF_TEXT bytes.
  */
 #ifndef KMES_SELF_H
 #define KMES_SELF_H
@@ -22,7 +22,7 @@
 #define KMES_SELF_SIZE 512
 #define KMES_SELF_TEXT 128
 
-/* The names that the values go by in these events. */
+/* The names of the values in these events. */
 #define KMES_SELF_CAPACITY "BufferCapacity"
 #define KMES_SELF_EVENT_SIZE "MaxEventSize"
 #define KMES_SELF_DEPTH "MaxNestingDepth"
@@ -45,11 +45,11 @@ static inline void kmes_self_applied(struct kmes_pack *p, const char *name, __u6
 	kmes_pack_uint(p, capacity);
 }
 
-/* A value and its bounds, as the events about a refusal tell them. */
+/* A value and its range, as in the events about a rejection. */
 struct kmes_self_value {
 	const char *name;
 	__u64 min, max;
-	__u64 stays; /* the value that is in force */
+	__u64 current_value;
 };
 
 /* {config: {name, expected: {min, max}, received: {kind, value: */
@@ -80,10 +80,10 @@ static inline void kmes_self_rejected_tail(struct kmes_pack *p,
 					   const struct kmes_self_value *v)
 {
 	kmes_pack_text(p, "value");
-	kmes_pack_uint(p, v->stays);
+	kmes_pack_uint(p, v->current_value);
 }
 
-/* A number that is out of its range, or no power of two where one is needed. */
+/* A number that is out of range, or not a power of two where it must be. */
 static inline void kmes_self_out_of_range(struct kmes_pack *p,
 					  const struct kmes_self_value *v, __u64 received)
 {
@@ -92,7 +92,7 @@ static inline void kmes_self_out_of_range(struct kmes_pack *p,
 	kmes_self_rejected_tail(p, v);
 }
 
-/* A text that is no number. */
+/* A string that is not a number. */
 static inline void kmes_self_wrong_type(struct kmes_pack *p,
 					const struct kmes_self_value *v,
 					const char *received, __u32 len)

@@ -113,7 +113,7 @@ static int set_capacity(struct sim *sim, const struct sim_client *client,
 		.name = KMES_SELF_CAPACITY,
 		.min = KMES_CAPACITY_MIN,
 		.max = KMES_CAPACITY_MAX,
-		.stays = sim->slots.capacity,
+		.current_value = sim->slots.capacity,
 	};
 	uint8_t buf[KMES_SELF_SIZE];
 	struct kmes_pack payload = kmes_pack_begin(buf, sizeof(buf));
@@ -126,11 +126,11 @@ static int set_capacity(struct sim *sim, const struct sim_client *client,
 		tell(sim, client, KMES_SELF_REJECTED, &payload);
 		return -ERANGE;
 	}
-	if (capacity == value.stays)
+	if (capacity == value.current_value)
 		return 0;
 	r = sim_slots_replace(&sim->slots, capacity);
 	if (r < 0) {
-		kmes_self_swap_failed(&payload, capacity, value.stays, r);
+		kmes_self_swap_failed(&payload, capacity, value.current_value, r);
 		tell(sim, client, KMES_SELF_SWAP_FAILED, &payload);
 		return r;
 	}
