@@ -16,7 +16,7 @@ static struct kmes_rate_bucket fresh(__u32 rate)
 	return b;
 }
 
-/* How many single tokens can be had at one moment. */
+/* The number of single tokens available at one moment. */
 static unsigned int drain(struct kmes_rate_bucket *b, __u32 rate, __u64 now_ns)
 {
 	unsigned int n = 0;
@@ -48,7 +48,7 @@ TEST(rate_refill_follows_the_clock)
 	assert_int_equal(drain(&b, 1000, START + 3251 * MS), 1000);
 }
 
-/* Many small steps let in as much as one large one: nothing is rounded away. [E11] */
+/* Many small steps refill as much as one large one: no rounding loss. [E11] */
 TEST(rate_refill_in_small_steps_loses_nothing)
 {
 	struct kmes_rate_bucket b = fresh(333);
@@ -58,7 +58,7 @@ TEST(rate_refill_in_small_steps_loses_nothing)
 	drain(&b, 333, START);
 	for (t = 1; t <= 1000003; t++)
 		got += kmes_rate_reserve(&b, 333, 1, START + t * 2999);
-	/* 1000003 * 2999 ns at 333 a second is 998.67 */
+	/* 1000003 * 2999 ns at 333 per second is 998.67 */
 	assert_int_equal(got, 998);
 }
 
@@ -97,15 +97,15 @@ TEST(rate_decrease_clamps_a_live_bucket_at_once)
 	kmes_rate_change(&b, 10000, 100, START);
 	assert_int_equal(drain(&b, 100, START), 100);
 	assert_int_equal(drain(&b, 100, START + 100 * MS), 10);
-	/* also when nobody looked before it was raised again */
+	/* also if it was not used before the next increase */
 	b = fresh(10000);
 	kmes_rate_change(&b, 10000, 100, START);
 	kmes_rate_change(&b, 100, 10000, START);
 	assert_int_equal(drain(&b, 10000, START), 100);
 }
 
-/* What was earned before a rise was earned at the old rate. [E11] */
-TEST(rate_increase_does_not_work_backwards)
+/* Time before an increase counts at the old rate. [E11] */
+TEST(rate_increase_is_not_retroactive)
 {
 	struct kmes_rate_bucket b = fresh(100);
 
@@ -115,8 +115,8 @@ TEST(rate_increase_does_not_work_backwards)
 	assert_int_equal(drain(&b, 1000000, START + 901 * MS), 1000);
 }
 
-/* Another CPU was here with a later clock: no time passes twice. [E11] */
-TEST(rate_earlier_clock_changes_nothing)
+/* Another CPU has used a later clock: no time counts twice. [E11] */
+TEST(rate_earlier_clock_has_no_effect)
 {
 	struct kmes_rate_bucket b = fresh(1000);
 
@@ -137,7 +137,7 @@ TEST(rate_idle_second_equals_a_fresh_bucket)
 	assert_true(kmes_rate_is_idle(&b, START + 1000 * MS));
 	kmes_rate_fill(&b, KMES_RATE_MAX, START + 1000 * MS);
 	assert_true(b.units == fresh(KMES_RATE_MAX).units);
-	/* and a very old one neither wraps nor exceeds the burst */
+	/* and a very long one neither wraps nor exceeds the burst */
 	kmes_rate_fill(&b, KMES_RATE_MAX, UINT64_MAX);
 	assert_true(b.units == 1000000ull * 1000000000ull);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The reader over rings of the test's own: every event once, loss exact, where it starts. */
+/* The reader over the test's own rings: every event once, exact loss, starting positions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 EACH_TEST(NULL, fixture_end);
 
 /* [D0] [D7] [A8] [A3] */
-TEST(reader_hands_out_every_event_once_from_the_oldest)
+TEST(reader_returns_every_event_once_from_the_oldest)
 {
 	fixture_begin(3, K64);
 	for (int i = 1; i <= 3; i++)
@@ -26,7 +26,7 @@ TEST(reader_hands_out_every_event_once_from_the_oldest)
 }
 
 /* [A7] [A4] [A5] */
-TEST(reader_goes_on_past_holes_and_wants_at_least_one_ring)
+TEST(reader_skips_holes_and_requires_one_ring)
 {
 	struct kmes_error err;
 
@@ -56,7 +56,7 @@ TEST(reader_goes_on_past_holes_and_wants_at_least_one_ring)
 }
 
 /* [A8] */
-TEST(reader_attaches_to_the_wanted_cpus_only)
+TEST(reader_attaches_to_the_selected_cpus_only)
 {
 	struct kmes_cpus *cpus = calloc(1, sizeof(*cpus));
 	struct kmes_reader_options options = { .cpus = cpus };
@@ -74,7 +74,7 @@ TEST(reader_attaches_to_the_wanted_cpus_only)
 }
 
 /* [L1] [L2] [L3] */
-TEST(reader_loss_is_the_gap_and_told_once_before_the_event)
+TEST(reader_loss_is_the_gap_and_reported_once_before_the_event)
 {
 	fixture_begin(2, K64);
 	emit(0, 1);
@@ -83,7 +83,7 @@ TEST(reader_loss_is_the_gap_and_told_once_before_the_event)
 	emit_seq(1, 10, 4);
 	emit(1, 5);
 	fixture_start(KMES_ORDER_TIME, false, false);
-	/* A first sequence of 10 is where we came in, not a loss. */
+	/* A first sequence of 10 is the starting point, not a loss. */
 	assert_read("0.1 0.2 0.3-5 0.6 1.10 1.11 ");
 	emit(0, 6);
 	emit(1, 7);
@@ -103,8 +103,8 @@ TEST(reader_loss_counts_past_2_to_the_32)
 		    "0.5000000002-18446744073709551614 0.18446744073709551615 ");
 }
 
-/* What was lost is told with the stamp of the event that showed it. [L3] */
-TEST(reader_loss_carries_cpu_and_the_time_of_its_event)
+/* A loss has the timestamp of the event that revealed it. [L3] */
+TEST(reader_loss_has_cpu_and_time_of_the_next_event)
 {
 	struct kmes_item item;
 
@@ -127,7 +127,7 @@ TEST(reader_loss_carries_cpu_and_the_time_of_its_event)
 }
 
 /* [L2] [D2] */
-TEST(reader_lapped_goes_on_at_the_oldest_survivor)
+TEST(reader_lapped_resumes_at_the_oldest_event)
 {
 	fixture_begin(1, K64);
 	testring_emit_size(ts->rings[0], 1000);
@@ -142,8 +142,8 @@ TEST(reader_lapped_goes_on_at_the_oldest_survivor)
 	assert_int_equal(got->lost, 935);
 }
 
-/* Events of every size up to half the ring, larger than what is copied at once too. [D7] */
-TEST(reader_takes_events_up_to_half_of_the_ring)
+/* Events of every size up to half the ring, also larger than one copy. [D7] */
+TEST(reader_returns_events_up_to_half_of_the_ring)
 {
 	static const uint32_t sizes[] = { 524288, 78, 524288, 300000, 262144, 262145 };
 	struct kmes_item item;
@@ -167,7 +167,7 @@ TEST(reader_takes_events_up_to_half_of_the_ring)
 	assert_int_equal(kmes_reader_next(rd, &item), 0);
 }
 
-/* What is handed out lies in private memory: the ring may change meanwhile. [D5] */
+/* Events are returned from private memory: the ring may change. [D5] */
 TEST(reader_event_stays_while_the_ring_is_overwritten)
 {
 	struct kmes_item item;
@@ -186,7 +186,7 @@ TEST(reader_event_stays_while_the_ring_is_overwritten)
 }
 
 /* [D0] */
-TEST(reader_of_new_events_passes_what_was_there)
+TEST(reader_of_new_events_skips_existing_ones)
 {
 	fixture_begin(2, K64);
 	for (int i = 0; i < 100; i++)
@@ -214,10 +214,10 @@ static void *flood(void *arg)
 }
 
 /*
- * Lapped while it looks for its start: what was overwritten before the start is no loss
- * of ours. [L2]
+ * Lapped while searching its start: what was overwritten before the start is not a
+ * loss. [L2]
  */
-TEST(reader_of_new_events_does_not_count_what_was_before_them)
+TEST(reader_of_new_events_does_not_count_earlier_ones)
 {
 	const struct kmes_producer_page *page;
 	struct kmes_error err;
@@ -231,7 +231,7 @@ TEST(reader_of_new_events_does_not_count_what_was_before_them)
 	kmes_store_relaxed(&stop_flood, 0);
 	pthread_create(&thread, NULL, flood, ts->rings[0]);
 	for (int i = 0; i < 1000 && test_now_ns() < until; i++) {
-		/* All events have 79 bytes. */
+		/* All events are 79 bytes long. */
 		uint64_t seq = kmes_load_acquire(&page->write_pos) / 79;
 
 		rd = testsource_read(ts, KMES_ORDER_CPU, true, false, &err);
@@ -253,8 +253,8 @@ TEST(reader_of_new_events_does_not_count_what_was_before_them)
 	assert_true(events > 0);
 }
 
-/* Lapped before the first look: what came since the start is a loss. [L2] */
-TEST(reader_of_new_events_knows_its_start_from_the_beginning)
+/* Lapped before the first read: what was written since the start is a loss. [L2] */
+TEST(reader_of_new_events_knows_its_start_when_opened)
 {
 	fixture_begin(1, K64);
 	for (int i = 0; i < 30; i++)
@@ -268,7 +268,7 @@ TEST(reader_of_new_events_knows_its_start_from_the_beginning)
 }
 
 /* A drop after the start shows, also before the first event. [L2] */
-TEST(reader_of_new_events_tells_a_loss_right_at_its_start)
+TEST(reader_of_new_events_reports_a_loss_at_its_start)
 {
 	fixture_begin(1, K64);
 	emit(0, 1);
@@ -308,8 +308,8 @@ TEST(reader_snapshot_ends_with_what_was_there)
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
 }
 
-/* All that a snapshot wanted is overwritten before it looks. [D2] */
-TEST(reader_snapshot_lapped_takes_nothing_newer)
+/* All events of a snapshot are overwritten before it reads. [D2] */
+TEST(reader_snapshot_lapped_returns_nothing_newer)
 {
 	struct kmes_item item;
 
@@ -319,7 +319,7 @@ TEST(reader_snapshot_lapped_takes_nothing_newer)
 	fixture_start(KMES_ORDER_CPU, false, true);
 	for (int i = 0; i < 30; i++)
 		testring_emit_size(ts->rings[0], 1000);
-	/* 90 written, 65 fit: 26 to 90 live; wanted were 1 to 60. */
+	/* 90 written, 65 fit: 26 to 90 live; the snapshot was 1 to 60. */
 	testlog_drain(got, rd);
 	assert_memory_equal(got->text, "0.26 0.27 ", 10);
 	assert_int_equal(got->events, 35);
@@ -344,7 +344,7 @@ TEST(reader_of_an_ended_source_reads_all_and_ends)
 	emit(0, 1);
 	emit(1, 2);
 	ts->ended = true;
-	/* Replaced just before the end: the next ring can not be attached to any more. */
+	/* Replaced just before the end: the next ring cannot be attached. */
 	ts->rings[0]->producer->generation = 2;
 	for (int i = 0; i < 10 && r == 0; i++) {
 		r = testlog_drain(got, rd);
@@ -357,7 +357,7 @@ TEST(reader_of_an_ended_source_reads_all_and_ends)
 }
 
 /* [A10] [A9] [C2] [C3] */
-TEST(reader_two_on_the_same_rings_do_not_know_of_each_other)
+TEST(reader_two_on_the_same_rings_are_independent)
 {
 	struct kmes_reader *other;
 	struct testlog *log = calloc(1, sizeof(*log));

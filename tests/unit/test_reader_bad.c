@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Rings that no sound writer leaves behind: one message naming CPU and position, nothing
- * handed out that is none or twice, no endless loop, and reading goes on.
+ * Corrupt rings: one message with CPU and position, no bad or duplicate events, no endless
+ * loop, and reading continues.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "reader_fixture.h"
 #include "unit.h"
 
-/* An endless loop ends the program instead of the patience of whoever waits. */
+/* An endless loop ends the program early. */
 static void setup(void)
 {
 	alarm(30);
@@ -44,7 +44,7 @@ TEST(bad_ring_of_another_version_is_refused)
 	for (uint32_t version = 0; version < 4; version++) {
 		fixture_begin(1, K64);
 		ts->rings[0]->producer->version = version;
-		/* Nothing else is believed before it. */
+		/* It is checked before anything else. */
 		if (version != 1) {
 			ts->rings[0]->producer->capacity = 12345;
 			assert_non_null(strstr(open_error(KMES_ORDER_TIME), "version"));
@@ -78,8 +78,8 @@ TEST(bad_ring_page_that_contradicts_the_attach_is_refused)
 	assert_string_equal(open_error(KMES_ORDER_TIME), "opened");
 }
 
-/* Attach and page agree on a capacity that cannot be. [M6] */
-TEST(bad_ring_capacity_that_is_no_power_of_two_is_refused)
+/* Attach and page agree on an impossible capacity. [M6] */
+TEST(bad_ring_capacity_not_a_power_of_two_is_refused)
 {
 	static const uint64_t capacities[] = { 0, 98304, 65537, 4097, 1 };
 
@@ -111,7 +111,7 @@ struct bad_event {
 	uint16_t type_len, cpu;
 };
 
-/* Sound would be: 78 + 1 bytes, a header of 78, a type of 1. */
+/* Correct: 78 + 1 bytes, a header of 78, a type of 1. */
 static const struct bad_event bad_events[] = {
 	{ "event_size 0", 0, 78, 1, 0 },
 	{ "event_size 1", 1, 78, 1, 0 },
@@ -166,7 +166,7 @@ static void check_bad(const struct bad_event *bad, enum kmes_reader_order order)
 	snprintf(expected, sizeof(expected), "position %d", 2 * 79);
 	if (!strstr(got->note, "cpu0") || !strstr(got->note, expected))
 		fail_msg("%s: the note is: %s", bad->what, got->note);
-	/* What comes behind is read, and the bad one counts as lost. */
+	/* Later events are read, and the bad one counts as lost. */
 	got->len = 0;
 	emit(0, 6);
 	emit(1, 7);
@@ -177,7 +177,7 @@ static void check_bad(const struct bad_event *bad, enum kmes_reader_order order)
 }
 
 /* [D6] */
-TEST(bad_event_is_told_once_and_passed)
+TEST(bad_event_is_reported_once_and_skipped)
 {
 	for (size_t i = 0; i < COUNT(bad_events); i++) {
 		check_bad(&bad_events[i], KMES_ORDER_TIME);
@@ -185,8 +185,8 @@ TEST(bad_event_is_told_once_and_passed)
 	}
 }
 
-/* The tail went past it when it is looked at: overtaken, and no corruption. [D6] [D2] */
-TEST(bad_event_that_was_overtaken_is_no_corruption)
+/* The tail has passed it: overwritten, not corrupt. [D6] [D2] */
+TEST(bad_event_that_was_overwritten_is_not_corruption)
 {
 	struct kmes_item item;
 
@@ -205,7 +205,7 @@ TEST(bad_event_that_was_overtaken_is_no_corruption)
 }
 
 /* What is left below write_pos is shorter than a header, or than a size. [D6] [M9] */
-TEST(bad_remainder_shorter_than_a_header_is_told_once)
+TEST(bad_remainder_shorter_than_a_header_is_reported_once)
 {
 	static const uint32_t sizes[] = { 0, 1, 3, 30, 76, 77, 0xffffffff };
 
@@ -230,8 +230,8 @@ TEST(bad_remainder_shorter_than_a_header_is_told_once)
 	}
 }
 
-/* write_pos goes back while a bad event is passed: we do not. [D6] [P4] */
-TEST(bad_event_and_write_pos_going_back_is_told_once)
+/* write_pos goes back while a bad event is skipped: the reader does not. [D6] [P4] */
+TEST(bad_event_and_write_pos_going_back_is_reported_once)
 {
 	struct kmes_item item;
 
@@ -246,15 +246,15 @@ TEST(bad_event_and_write_pos_going_back_is_told_once)
 	testring_set_positions(ts->rings[0], 2 * 79, 0);
 	emit(0, 3);
 	testlog_drain(got, rd);
-	assert_int_equal(got->notes, 2); /* it is still there */
+	assert_int_equal(got->notes, 2); /* it is still corrupt */
 	assert_string_equal(got->text, "! ");
 	got->len = 0;
 	emit(0, 4);
 	assert_read("0.2-3 0.4 ");
 }
 
-/* Bad events in many places of one ring: each told, never a step back. [D6] */
-TEST(bad_events_again_and_again_are_passed)
+/* Bad events in many places of one ring: each reported, never a step back. [D6] */
+TEST(bad_events_repeated_are_skipped)
 {
 	fixture_begin(1, K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -293,7 +293,7 @@ TEST(bad_event_over_the_end_of_a_snapshot_ends_it)
 }
 
 /* [D6] */
-TEST(bad_positions_are_told_once)
+TEST(bad_positions_are_reported_once)
 {
 	static const uint64_t positions[][2] = {
 		{ K64 + 1, 0 },
@@ -319,8 +319,8 @@ TEST(bad_positions_are_told_once)
 	}
 }
 
-/* A write_pos that goes back hands out nothing again. [D1] [P4] */
-TEST(bad_write_pos_going_back_hands_out_nothing_twice)
+/* A write_pos that goes back repeats nothing. [D1] [P4] */
+TEST(bad_write_pos_going_back_repeats_no_event)
 {
 	fixture_begin(1, K64);
 	emit(0, 1);
@@ -337,8 +337,8 @@ TEST(bad_write_pos_going_back_hands_out_nothing_twice)
 	assert_read("0.3 ");
 }
 
-/* Sequences that repeat, fall or are 0 are never handed out. [L1] [D6] */
-TEST(bad_sequences_are_never_handed_out)
+/* Sequences that repeat, fall or are 0 are never returned. [L1] [D6] */
+TEST(bad_sequences_are_never_returned)
 {
 	static const uint64_t seqs[] = { 0, 5, 5, 4, 1, 0, 6, 6, 0xffffffffffffffff, 7 };
 
@@ -352,7 +352,7 @@ TEST(bad_sequences_are_never_handed_out)
 }
 
 /* [D6] */
-TEST(bad_event_without_a_type_is_not_handed_out)
+TEST(bad_event_without_a_type_is_not_returned)
 {
 	static const struct bad_event untyped = { "no type", 79, 78, 0, 0 };
 
@@ -366,7 +366,7 @@ TEST(bad_event_without_a_type_is_not_handed_out)
 	assert_int_equal(got->lost, 1);
 }
 
-/* A later revision: eight bytes more between type and payload. [D6] [D7] */
+/* A later revision: eight more bytes between type and payload. [D6] [D7] */
 TEST(bad_looking_longer_header_is_read)
 {
 	struct testring_event event = {
@@ -392,7 +392,7 @@ TEST(bad_looking_longer_header_is_read)
 	}
 }
 
-/* And sleeps meanwhile. [N9] */
+/* And it sleeps. [N9] */
 static void follow_for_ms(uint32_t ms)
 {
 	uint64_t until = test_now_ns() + ms * 1000000ull;
@@ -406,7 +406,7 @@ static void follow_for_ms(uint32_t ms)
 }
 
 /* [D1] */
-TEST(bad_tail_ahead_for_good_is_told_once_after_a_second)
+TEST(bad_tail_ahead_permanently_is_reported_once_after_a_second)
 {
 	fixture_begin(2, K64);
 	emit(0, 1);
@@ -420,7 +420,7 @@ TEST(bad_tail_ahead_for_good_is_told_once_after_a_second)
 	assert_int_equal(got->items, 2);
 	assert_non_null(strstr(got->note, "cpu0"));
 	assert_non_null(strstr(got->note, "10000"));
-	/* The other ring is read as ever. */
+	/* The other ring is read as usual. */
 	got->len = 0;
 	emit(1, 5);
 	assert_read("1.1 ");
@@ -437,7 +437,7 @@ TEST(bad_looking_batch_in_the_middle_is_waited_for)
 	emit(0, 1);
 	fixture_start(KMES_ORDER_TIME, false, false);
 	emit(0, 1);
-	/* Five events behind a gap of 200000 bytes, whose sequences are spent. */
+	/* Five events after a gap of 200000 bytes, whose sequences are used up. */
 	write_pos = ring->w.write_pos;
 	ring->w.tail_pos = ring->w.write_pos = write_pos + 200000;
 	ring->w.counts.overwritten_events = ring->w.counts.emitted_events;
@@ -454,7 +454,7 @@ TEST(bad_looking_batch_in_the_middle_is_waited_for)
 	assert_int_equal(got->notes, 0);
 }
 
-/* The page shows a replacement that attaching does not know: no endless loop. [R0] */
+/* The page shows a replacement that attaching does not return: no endless loop. [R0] */
 TEST(bad_generation_without_a_new_ring_does_not_hang)
 {
 	for (int tells = 0; tells < 2; tells++) {
@@ -469,7 +469,7 @@ TEST(bad_generation_without_a_new_ring_does_not_hang)
 		testlog_drain(got, rd);
 		assert_int_equal(got->events, 3);
 		assert_int_equal(got->lost, 0);
-		/* Who tells the birth generation is contradicted by its page. */
+		/* A source that returns the birth generation contradicts the page. */
 		assert_int_equal(got->notes, tells);
 		assert_true(ts->attaches < 100);
 		fixture_end();

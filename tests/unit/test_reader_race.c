@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The reader with the world changing at each single access that it makes to a ring: in
- * turn at the first, the second, the third, ... the writer writes, laps, or replaces the
- * ring. Whatever the place, every sequence is read or told as lost, once.
+ * The reader with a ring that changes at each single access: at the first, the second,
+ * the third, ... the writer writes, laps, or replaces the ring. Every sequence is read or
+ * reported as lost, once.
  */
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ static void on_access(void)
 
 	if (!now || accesses++ != act_at)
 		return;
-	act = NULL; /* what it does itself is not counted */
+	act = NULL; /* its own accesses do not count */
 	acted_ns = test_now_ns();
 	now();
 }
@@ -187,7 +187,7 @@ static void drain(const char *where)
 	assert_int_equal(r, 0);
 }
 
-/* The action comes while the reader drains, also a ring that was replaced before. */
+/* The action happens while the reader drains, also a ring replaced before. */
 static bool run_one(const struct action *action, uint32_t at, int order, bool tells,
 		    bool replaced)
 {
@@ -208,9 +208,9 @@ static bool run_one(const struct action *action, uint32_t at, int order, bool te
 	if (act) {
 		act = NULL;
 		fixture_end();
-		return false; /* not so many accesses */
+		return false; /* fewer accesses */
 	}
-	/* Whatever was missed shows at the next event. */
+	/* Anything missed shows at the next event. */
 	drain(action->name);
 	write_sized(1, 100);
 	drain(action->name);
@@ -241,7 +241,7 @@ TEST(race_at_each_access_every_sequence_is_accounted_for)
 	}
 }
 
-/* The same while the reader opens its rings, at the oldest or behind the newest. */
+/* The same while the reader opens its rings, at the oldest or after the newest. */
 static bool open_one(const struct action *action, uint32_t at, bool tells, bool only_new)
 {
 	uint64_t first;
@@ -277,7 +277,7 @@ static bool open_one(const struct action *action, uint32_t at, bool tells, bool 
 }
 
 /* [A13] [D0] [R5] */
-TEST(race_at_each_access_of_opening_nothing_is_left_out)
+TEST(race_at_each_access_of_opening_nothing_is_missed)
 {
 	for (int variant = 0; variant < 4; variant++) {
 		for (size_t i = 0; i < COUNT(actions); i++) {
@@ -291,8 +291,8 @@ TEST(race_at_each_access_of_opening_nothing_is_left_out)
 	}
 }
 
-/* And while it goes to sleep: what comes then is not slept over. [N2] [N3] */
-TEST(race_at_each_access_of_the_sleep_nothing_is_slept_over)
+/* And while it goes to sleep: no wake-up is missed. [N2] [N3] */
+TEST(race_at_each_access_of_the_sleep_no_wakeup_is_missed)
 {
 	for (size_t i = 0; i < COUNT(actions); i++) {
 		for (uint32_t at = 0;; at++) {
@@ -313,7 +313,7 @@ TEST(race_at_each_access_of_the_sleep_nothing_is_slept_over)
 			}
 			/* It came before the sleep, or its wake ended it. */
 			if (test_now_ns() - acted_ns > 95000000)
-				fail_msg("%s, access %u: slept over", actions[i].name,
+				fail_msg("%s, access %u: missed wake-up", actions[i].name,
 					 at);
 			drain("sleep");
 			assert_int_equal(seen.last, ts->rings[0]->w.sequence);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Rings replaced under a reader: each event once, loss exact, no swap unnoticed. */
+/* Rings replaced under a reader: each event once, exact loss, no swap missed. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void emit_sized(int cpu, int count, uint32_t size)
 }
 
 /* [R0] [R1] [R2] [R3] [R5] [R7] [R9] */
-TEST(swap_up_between_two_reads_loses_and_doubles_nothing)
+TEST(swap_up_between_two_reads_loses_and_duplicates_nothing)
 {
 	fixture_begin(1, K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -38,7 +38,7 @@ TEST(swap_up_between_two_reads_loses_and_doubles_nothing)
 	assert_read("0.5 ");
 }
 
-/* What was read is in the new ring too; nothing of it comes again. [R5] */
+/* Events already read are in the new ring too and are not repeated. [R5] */
 TEST(swap_of_a_drained_ring_repeats_nothing)
 {
 	fixture_begin(1, K64);
@@ -54,8 +54,8 @@ TEST(swap_of_a_drained_ring_repeats_nothing)
 }
 
 /*
- * Past what the old ring could hold: places are those of the new capacity, positions
- * start at the new ring's tail. [R4]
+ * Beyond the old capacity: offsets follow the new capacity, positions start at the new
+ * ring's tail. [R4]
  */
 TEST(swap_up_reads_by_the_new_capacity)
 {
@@ -90,7 +90,7 @@ TEST(swap_down_reports_exactly_the_oldest_prefix)
 	assert_int_equal(got->lost, 0);
 	fixture_end();
 
-	/* Two swaps at once: of the ring in the middle nobody reads a byte. */
+	/* Two swaps at once: the ring in the middle is never read. */
 	fixture_begin(1, K128);
 	emit_sized(0, 1, 1000);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -98,7 +98,7 @@ TEST(swap_down_reports_exactly_the_oldest_prefix)
 	testsource_resize(ts, 0, 2 * K128);
 	emit_sized(0, 99, 1000);
 	testsource_resize(ts, 0, K64);
-	/* 65 of 1 to 100 were kept: 36 to 100. */
+	/* 65 of 1 to 100 are kept: 36 to 100. */
 	testlog_drain(got, rd);
 	assert_memory_equal(got->text, "0:1>3 0.2-35 0.36 ", 18);
 	assert_int_equal(got->events, 1 + 65);
@@ -106,10 +106,10 @@ TEST(swap_down_reports_exactly_the_oldest_prefix)
 }
 
 /*
- * Started at the newest position, nothing read yet: the sequence to go on from is that
- * of the last event below. [R5] [R1]
+ * Started at the newest position, nothing read yet: the sequence to continue from is that
+ * of the last event before it. [R5] [R1]
  */
-TEST(swap_before_anything_was_read_goes_on_behind_the_start)
+TEST(swap_before_the_first_read_continues_after_the_start)
 {
 	fixture_begin(1, K64);
 	emit_sized(0, 30, 1000);
@@ -121,7 +121,7 @@ TEST(swap_before_anything_was_read_goes_on_behind_the_start)
 	assert_read("0.31 ");
 	fixture_end();
 
-	/* The same with an event in between, and all of it before the first look. */
+	/* The same with an event in between, all before the first read. */
 	fixture_begin(1, K64);
 	emit_sized(0, 200, 1000);
 	fixture_start(KMES_ORDER_CPU, true, false);
@@ -132,7 +132,7 @@ TEST(swap_before_anything_was_read_goes_on_behind_the_start)
 }
 
 /* [R10] [R5] */
-TEST(swap_to_a_ring_that_kept_nothing_tells_the_loss_later)
+TEST(swap_to_a_ring_that_kept_nothing_reports_the_loss_later)
 {
 	fixture_begin(1, 4 * K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -159,10 +159,10 @@ static void swap_on_attach(struct testsource *source, uint16_t cpu)
 }
 
 /*
- * The ring is replaced between attach and the first look at its page, which already
- * shows the new generation then. [A13] [R0]
+ * The ring is replaced between attach and the first read of its page, which then shows
+ * the new generation. [A13] [R0]
  */
-TEST(swap_between_attach_and_first_look_is_noticed)
+TEST(swap_between_attach_and_first_read_is_noticed)
 {
 	for (int tells = 0; tells < 2; tells++) {
 		for (int swaps = 1; swaps < 6; swaps++) {
@@ -192,8 +192,8 @@ static void swap_and_emit_on_attach(struct testsource *source, uint16_t cpu)
 	emit(cpu, 2);
 }
 
-/* A snapshot does not end with the ring that was replaced under it. [A13] */
-TEST(swap_between_attach_and_first_look_of_a_snapshot)
+/* A snapshot does not end with the replaced ring. [A13] */
+TEST(swap_between_attach_and_first_read_of_a_snapshot)
 {
 	for (int tells = 0; tells < 2; tells++) {
 		fixture_begin(1, K64);
@@ -248,8 +248,8 @@ TEST(swap_wakes_a_sleeper_that_then_sees_the_new_ring)
 	assert_read("0:1>2 0.2 ");
 }
 
-/* A swap that comes between arming and sleeping is seen before the sleep. [N3] [R0] */
-TEST(swap_before_the_sleep_is_not_slept_over)
+/* A swap between arming and sleeping is seen before the sleep. [N3] [R0] */
+TEST(swap_before_the_sleep_is_not_missed)
 {
 	uint64_t before;
 
@@ -263,7 +263,7 @@ TEST(swap_before_the_sleep_is_not_slept_over)
 	assert_read("0:1>2 ");
 }
 
-/* Descriptors that are open, and mappings of rings. */
+/* Open descriptors, and mappings of rings. */
 static void count_resources(int *fds, int *maps)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -281,8 +281,8 @@ static void count_resources(int *fds, int *maps)
 	fclose(file);
 }
 
-/* Old pages are mapped until they are drained, and unmapped once. [R6] [R8] [A12] */
-TEST(swap_a_hundred_times_leaves_nothing_behind)
+/* Old pages stay mapped until drained, and are unmapped once. [R6] [R8] [A12] */
+TEST(swap_a_hundred_times_leaks_nothing)
 {
 	int fds, maps, fds_after, maps_after;
 
@@ -304,7 +304,7 @@ TEST(swap_a_hundred_times_leaves_nothing_behind)
 	assert_int_equal(got->lost, 0);
 }
 
-/* Positions start anew, and with them what was held long enough. */
+/* Positions start over, and so does the mark of late events. */
 TEST(swap_forgets_which_events_were_late)
 {
 	const uint64_t hour_ns = 3600000000000ull;
@@ -329,8 +329,8 @@ TEST(swap_forgets_which_events_were_late)
 	assert_between((test_now_ns() - before) / 1000000, 14, 5000);
 }
 
-/* A snapshot is of the rings as they were; what replaces them is not its business. */
-TEST(swap_under_a_snapshot_leaves_it_the_old_ring)
+/* A snapshot is of the rings as opened; replacements are ignored. */
+TEST(swap_under_a_snapshot_keeps_the_old_ring)
 {
 	struct kmes_item item;
 
@@ -346,7 +346,7 @@ TEST(swap_under_a_snapshot_leaves_it_the_old_ring)
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
 }
 
-/* Loss before the swap and loss by it are one gap each, of the right size. [R10] [L2] */
+/* Loss before the swap and loss by it are one gap each, of the correct size. [R10] [L2] */
 TEST(swap_after_being_lapped_counts_both_losses_once)
 {
 	fixture_begin(1, K64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Time order across CPUs: merged by stamp, held for nobody, whatever the clock does. */
+/* Time order across CPUs: merged by timestamp, bounded delay, after any clock step. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #define HOUR_NS 3600000000000ull
 #define MS_NS 1000000ull
-/* What a test machine that is busy with other work may add to any delay. */
+/* What a busy machine may add to any delay. */
 #define GRACE_MS 60
 
 static void setup(void)
@@ -18,7 +18,7 @@ static void setup(void)
 EACH_TEST(setup, fixture_end);
 
 /* Case: 30 on CPU 0, 10 and 20 on CPU 1. */
-TEST(time_order_merges_by_stamp)
+TEST(time_order_merges_by_timestamp)
 {
 	fixture_begin(2, K64);
 	emit(0, 30);
@@ -66,7 +66,7 @@ TEST(time_order_ties_go_by_cpu_and_sequence)
 	assert_read("0.1 0.2 1.1 1.2 2.1 2.2 ");
 }
 
-/* Within a CPU by sequence, though the stamps step back. */
+/* By sequence within a CPU, even if timestamps step back. */
 TEST(time_order_never_breaks_the_sequence_of_a_cpu)
 {
 	fixture_begin(2, K64);
@@ -76,11 +76,11 @@ TEST(time_order_never_breaks_the_sequence_of_a_cpu)
 	emit(1, 60);
 	emit(1, 40);
 	fixture_start(KMES_ORDER_TIME, false, false);
-	/* 60 and 40 are before 100, behind which 50 and 70 come. */
+	/* 60 and 40 precede 100; 50 and 70 follow it. */
 	assert_read("1.1 1.2 0.1 0.2 0.3 ");
 }
 
-TEST(time_order_by_cpu_takes_each_run_as_it_comes)
+TEST(time_order_by_cpu_returns_runs_in_order_of_cpus)
 {
 	fixture_begin(2, K64);
 	emit(0, 30);
@@ -92,7 +92,7 @@ TEST(time_order_by_cpu_takes_each_run_as_it_comes)
 		    !strcmp(got->text, "1.1 0.1 0.2 "));
 }
 
-/* The time from an event's publication until it was handed out, in milliseconds. */
+/* The time from an event's publication until it is returned, in milliseconds. */
 static uint64_t delay_ms(int cpu, uint64_t ts_ns)
 {
 	uint64_t before = test_now_ns();
@@ -102,7 +102,7 @@ static uint64_t delay_ms(int cpu, uint64_t ts_ns)
 	return (test_now_ns() - before) / MS_NS;
 }
 
-/* Best of several, as other work on the machine only ever adds. */
+/* The best of several, as other load only adds to it. */
 static uint64_t best_delay_ms(int cpu, uint64_t offset_ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -115,7 +115,7 @@ static uint64_t best_delay_ms(int cpu, uint64_t offset_ns)
 	return best;
 }
 
-TEST(time_order_silent_cpus_hold_nothing_back)
+TEST(time_order_idle_cpus_delay_nothing)
 {
 	fixture_begin(8, K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -123,8 +123,8 @@ TEST(time_order_silent_cpus_hold_nothing_back)
 	assert_int_equal(got->events, 6);
 }
 
-/* The clock stepped back an hour: what was stamped before it is of the future now. */
-TEST(time_order_clock_step_holds_nothing_beyond_20_ms)
+/* The clock stepped back an hour: earlier timestamps are in the future now. */
+TEST(time_order_clock_step_delays_nothing_beyond_20_ms)
 {
 	fixture_begin(8, K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -134,10 +134,10 @@ TEST(time_order_clock_step_holds_nothing_beyond_20_ms)
 }
 
 /*
- * A stream of stamps from the future: none of its events is held longer than the bound,
- * also those that come while others are held.
+ * A stream of timestamps in the future: no event is held longer than the bound, including
+ * those that arrive while others are held.
  */
-TEST(time_order_future_stamps_are_each_held_20_ms_at_most)
+TEST(time_order_future_timestamps_are_each_held_20_ms_at_most)
 {
 	uint64_t sent[400], late = 0;
 	struct kmes_item item;
@@ -163,11 +163,11 @@ TEST(time_order_future_stamps_are_each_held_20_ms_at_most)
 		seen++;
 		assert_int_equal(item.event->seq, seen);
 	}
-	/* The machine may have stopped us once or twice; a rule it must not be. */
+	/* The scheduler may have delayed a few; not most of them. */
 	assert_between(late, 0, 100);
 }
 
-/* Until a silent CPU can bring nothing older any more, an event waits. */
+/* An event waits until an idle CPU can no longer bring an older one. */
 TEST(time_order_waits_for_the_watermark)
 {
 	uint32_t held = 0;
@@ -183,7 +183,7 @@ TEST(time_order_waits_for_the_watermark)
 		if (test_real_ns() < stamp) {
 			held++;
 			assert_int_equal(got->items, before);
-			/* Published later, stamped before: it comes first. */
+			/* Published later with an earlier timestamp: it is first. */
 			emit(1, stamp - MS_NS);
 		} else {
 			emit(1, stamp);
@@ -195,8 +195,8 @@ TEST(time_order_waits_for_the_watermark)
 	assert_true(held > 0);
 }
 
-/* Among many events that are due, a silent CPU is looked at now and then. */
-TEST(time_order_looks_at_silent_cpus_during_a_backlog)
+/* During a backlog of due events idle CPUs are polled regularly. */
+TEST(time_order_polls_idle_cpus_during_a_backlog)
 {
 	struct kmes_item item;
 	uint32_t events = 0;
@@ -214,7 +214,7 @@ TEST(time_order_looks_at_silent_cpus_during_a_backlog)
 	assert_between(events, 1, 2000);
 }
 
-/* One CPU's future holds up no other CPU. */
+/* Future timestamps on one CPU delay no other CPU. */
 TEST(time_order_future_on_one_cpu_does_not_delay_the_others)
 {
 	uint64_t best = UINT64_MAX;
@@ -236,8 +236,8 @@ TEST(time_order_future_on_one_cpu_does_not_delay_the_others)
 	assert_between(best / MS_NS, 0, 15);
 }
 
-/* A late event, stamped long ago, is handed out at once and out of order, never dropped. */
-TEST(time_order_late_event_comes_at_once)
+/* A late event is returned at once and out of order, never dropped. */
+TEST(time_order_late_event_is_returned_at_once)
 {
 	fixture_begin(2, K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
@@ -248,10 +248,10 @@ TEST(time_order_late_event_comes_at_once)
 }
 
 /*
- * Stamped now on two CPUs in turn, read meanwhile: the merged order is that of the
- * stamps, as nothing was published late.
+ * Written on two CPUs in turn and read meanwhile: the merged order is that of the
+ * timestamps, as nothing is published late.
  */
-TEST(time_order_holds_for_events_that_come_while_reading)
+TEST(time_order_holds_for_events_written_while_reading)
 {
 	uint64_t last = 0;
 	struct kmes_item item;
@@ -279,7 +279,7 @@ TEST(time_order_holds_for_events_that_come_while_reading)
 	assert_int_equal(out_of_order, 0);
 }
 
-/* A flood on one CPU and a marker on another: the marker is seen in its place. */
+/* A flood on one CPU and a marker on another: the marker is returned in its place. */
 TEST(time_order_flood_on_one_cpu_does_not_starve_another)
 {
 	struct kmes_item item;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The reader's sleep: what ends it, what it leaves on the pages, and how long it may be. */
+/* The reader's sleep: what ends it, its stores to the pages, and its bound. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -44,7 +44,7 @@ static void *emit_when_armed(void *arg)
 	return NULL;
 }
 
-/* From the emit until the event was handed out, in ms; best of several. */
+/* From the emit until the event is returned, in ms; the best of several. */
 static uint64_t wake_ms(int cpu)
 {
 	uint64_t best = UINT64_MAX;
@@ -63,7 +63,7 @@ static uint64_t wake_ms(int cpu)
 }
 
 /* [N9] */
-TEST(wait_on_silent_rings_is_bounded)
+TEST(wait_on_idle_rings_is_bounded)
 {
 	uint64_t ms;
 
@@ -72,7 +72,7 @@ TEST(wait_on_silent_rings_is_bounded)
 	testlog_drain(got, rd);
 	ms = wait_ms(100);
 	assert_between(ms, 90, 1000);
-	/* More than the bound is not slept whatever is asked for, nor for ever. */
+	/* A longer or infinite timeout is limited to the bound. */
 	assert_between(wait_ms(60000), 90, 1000);
 	assert_between(wait_ms(-1), 90, 1000);
 	assert_between(wait_ms(20), 15, 500);
@@ -80,31 +80,31 @@ TEST(wait_on_silent_rings_is_bounded)
 }
 
 /* [N5] [N7] [P5] */
-TEST(wait_ends_when_an_event_comes)
+TEST(wait_ends_when_an_event_arrives)
 {
 	fixture_begin(2, K64);
 	fixture_start(KMES_ORDER_CPU, false, false);
-	/* Well below the bound at which it would look by itself. */
+	/* Well below the bound of a sleep. */
 	assert_between(wake_ms(0), 0, 40);
 	assert_between(wake_ms(1), 0, 40);
 }
 
 /* [N2] [N3] [N8] */
-TEST(wait_does_not_sleep_while_an_event_is_there)
+TEST(wait_does_not_sleep_while_an_event_is_available)
 {
 	fixture_begin(2, K64);
 	fixture_start(KMES_ORDER_TIME, false, false);
 	testlog_drain(got, rd);
 	emit(1, 1);
 	assert_between(wait_ms(100), 0, 80);
-	/* Cleared where the event is, left where none is. */
+	/* Cleared on the ring with an event, kept on the other. */
 	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
 	testlog_drain(got, rd);
 	assert_string_equal(got->text, "1.1 ");
 }
 
 /* [N1] [N6] [C2] [C3] */
-TEST(wait_sets_need_wake_and_clears_it_where_events_came)
+TEST(wait_sets_need_wake_and_clears_it_on_rings_with_events)
 {
 	static const uint8_t zeros[4095];
 
@@ -125,8 +125,8 @@ TEST(wait_sets_need_wake_and_clears_it_where_events_came)
 }
 
 /*
- * Under load the flag goes where events are read, not only at the next sleep, which may
- * never come: else each event costs its emitter a wake. [N8] [P5]
+ * Under load the flag is cleared where events are read, not only at the next sleep, which
+ * may never come: else each event costs its emitter a wake. [N8] [P5]
  */
 TEST(wait_flag_does_not_stay_set_under_load)
 {
@@ -146,7 +146,7 @@ TEST(wait_flag_does_not_stay_set_under_load)
 	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
 }
 
-/* Another consumer clears the flag under a sleeper: late, by the bound at most. [N9] */
+/* Another consumer clears a sleeper's flag: the event is late by the bound at most. [N9] */
 static void *clear_and_emit(void *arg)
 {
 	struct later *later = arg;
@@ -160,7 +160,7 @@ static void *clear_and_emit(void *arg)
 	return NULL;
 }
 
-TEST(wait_robbed_of_its_flag_sees_the_event_within_the_bound)
+TEST(wait_with_its_flag_cleared_sees_the_event_within_the_bound)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -181,7 +181,7 @@ TEST(wait_robbed_of_its_flag_sees_the_event_within_the_bound)
 	assert_between(best / MS_NS, 0, 110);
 }
 
-/* The futex is the page's, so that a wake from another process reaches it. [N7] [N5] */
+/* The futex is shared, so a wake from another process reaches it. [N7] [N5] */
 TEST(wait_is_ended_by_another_process)
 {
 	uint64_t best = UINT64_MAX;
@@ -209,7 +209,7 @@ TEST(wait_is_ended_by_another_process)
 		close(pipes[1]);
 		sent_ns = got->last_event_ns - sent_ns;
 		best = sent_ns < best ? sent_ns : best;
-		/* The child's writer was a copy of ours, which does the same once more. */
+		/* The child's writer is a copy of this one, which repeats it. */
 		emit(0, 1);
 	}
 	assert_between(best / MS_NS, 0, 40);
@@ -229,8 +229,8 @@ TEST(wait_on_256_rings_is_ended_by_any_of_them)
 	assert_between(wait_ms(100), 90, 1000);
 }
 
-/* Exactly what one call takes, one more, and where a third call is needed. [N5] */
-TEST(wait_on_as_many_rings_as_one_call_takes_and_one_more)
+/* As many as fit in one call, one more, and enough for three calls. [N5] */
+TEST(wait_on_more_rings_than_fit_in_one_call)
 {
 	static const int counts[] = { 127, 128, 129, 254, 255, 382 };
 
@@ -244,8 +244,8 @@ TEST(wait_on_as_many_rings_as_one_call_takes_and_one_more)
 	}
 }
 
-/* A sleeper notices that the reader of its output is gone, though nothing comes. */
-TEST(wait_tells_that_the_watched_descriptor_hung_up)
+/* A sleeper notices that the reader of its output has closed, without any event. */
+TEST(wait_reports_a_hangup_of_the_watched_descriptor)
 {
 	int fds[2];
 
@@ -259,8 +259,8 @@ TEST(wait_tells_that_the_watched_descriptor_hung_up)
 	close(fds[1]);
 }
 
-/* The same when events come, but none that would be printed, so that no wait times out. */
-TEST(wait_tells_that_the_watched_descriptor_hung_up_under_load)
+/* The same with events of which none is printed, so that no wait times out. */
+TEST(wait_reports_a_hangup_of_the_watched_descriptor_under_load)
 {
 	uint64_t begun = test_now_ns();
 	int fds[2], gone = 0;
@@ -278,8 +278,8 @@ TEST(wait_tells_that_the_watched_descriptor_hung_up_under_load)
 	close(fds[1]);
 }
 
-/* While each wait finds events at once no writer is asked for a wake. [N1 N2] */
-TEST(wait_asks_for_no_wake_while_events_keep_coming)
+/* While each wait finds events at once, no wake is requested. [N1 N2] */
+TEST(wait_requests_no_wake_while_events_keep_arriving)
 {
 	struct testring *ring;
 	uint64_t begun;
@@ -299,7 +299,7 @@ TEST(wait_asks_for_no_wake_while_events_keep_coming)
 	assert_int_equal(ring->w.counts.wakes, 0);
 	/* The ring stays nearly empty, so naps become longer. */
 	assert_true(test_now_ns() - begun > 60 * MS_NS);
-	/* A nap that brings nothing is the last one. */
+	/* A nap without events is the last one. */
 	kmes_reader_wait(rd, 100, -1);
 	assert_int_equal(ring->consumer->need_wake, 0);
 	assert_between(wait_ms(30), 25, 500);
@@ -342,8 +342,8 @@ TEST(wait_wakes_other_sleepers_while_it_naps)
 }
 
 /*
- * Events that are none in a stream without end: the reader comes back all the same, so
- * that its caller can end, and the other rings are read. [D6]
+ * An endless stream of bad events: the reader still returns, so that its caller can end,
+ * and the other rings are read. [D6]
  */
 static int stop_flood;
 
@@ -355,14 +355,14 @@ static void *flood_with_bad_events(void *arg)
 	bool wake;
 
 	while (!kmes_load_relaxed(&stop_flood)) {
-		ring->w.sequence = 0; /* each is number 1 again */
-		ring->w.cpu_id ^= 1;  /* and every other one of another CPU */
+		ring->w.sequence = 0; /* each has sequence 1 */
+		ring->w.cpu_id ^= 1;  /* and every other one is of another CPU */
 		kmes_ring_write(&ring->w, &record, &stamp, &wake);
 	}
 	return NULL;
 }
 
-/* What this thread has computed for: others on a busy machine do not count. */
+/* CPU time of this thread, which other load does not affect. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Counting in rings that no sound writer leaves behind ends, with an error. */
+/* Counting events in corrupt rings ends, with an error. */
 #include <errno.h>
 #include <unistd.h>
 

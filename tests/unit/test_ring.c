@@ -11,7 +11,7 @@
 #define CAPACITY 65536u
 static const struct kmes_stamp no_stamp;
 
-/* Try to write an event with this many bytes of type and payload. */
+/* Tries to write an event with this many bytes of type and payload. */
 static int try_write(struct testring *ring, uint16_t type_len, uint32_t payload_len)
 {
 	static const uint8_t text[0x20000];
@@ -84,7 +84,7 @@ TEST(ring_write_stores_every_field_at_its_offset)
 }
 
 /* [E5] */
-TEST(ring_write_takes_every_length_of_texts_verbatim)
+TEST(ring_write_stores_type_and_payload_of_every_length)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 	uint8_t text[300];
@@ -127,7 +127,7 @@ TEST(ring_write_accepts_exactly_half_the_capacity)
 }
 
 /* [E2] [E7] [E12] */
-TEST(ring_write_refused_changes_and_spends_nothing)
+TEST(ring_write_refused_has_no_effect)
 {
 	static const struct {
 		uint16_t type_len;
@@ -171,22 +171,22 @@ TEST(ring_write_refused_changes_and_spends_nothing)
 }
 
 /* [M6] [M7] [P4] */
-TEST(ring_write_over_the_end_reads_contiguous)
+TEST(ring_write_across_the_end_reads_contiguous)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 	struct kmes_mapping map;
 
-	for (uint32_t cut = 1; cut < 200; cut++) {
+	for (uint32_t before = 1; before < 200; before++) {
 		struct testring_walk walk;
 
-		/* The event starts `cut` bytes before the end of the data. */
-		testring_start_at(ring, (uint64_t)cut * CAPACITY - cut, cut - 1);
+		/* The event starts `before` bytes before the end of the data. */
+		testring_start_at(ring, (uint64_t)before * CAPACITY - before, before - 1);
 		testring_emit_size(ring, 199);
 		testring_map(ring, &map);
-		assert_memory_equal(map.view.data + CAPACITY - cut,
+		assert_memory_equal(map.view.data + CAPACITY - before,
 				    "\xc7\x00\x00\x00\x4e\x00\x00\x00", 8);
-		assert_int_equal(map.view.data[CAPACITY - cut + 198], (uint8_t)cut);
-		/* The bytes past the end stand at the front too. */
+		assert_int_equal(map.view.data[CAPACITY - before + 198], (uint8_t)before);
+		/* The bytes past the end are at the front too. */
 		assert_memory_equal(map.view.data, map.view.data + CAPACITY, 199);
 		walk = testring_walk(ring);
 		assert_true(walk.is_consistent && walk.is_filled);
@@ -197,7 +197,7 @@ TEST(ring_write_over_the_end_reads_contiguous)
 }
 
 /* [P4] */
-TEST(ring_positions_go_on_past_2_to_the_63)
+TEST(ring_positions_continue_past_2_to_the_63)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
@@ -213,7 +213,7 @@ TEST(ring_positions_go_on_past_2_to_the_63)
 	testring_free(ring);
 }
 
-/* Each store to need_wake's page is the consumer's; the writer only looks. [P5] [C1] */
+/* Only consumers store to need_wake's page; the writer only loads. [P5] [C1] */
 TEST(ring_futex_counter_moves_only_when_need_wake_is_set)
 {
 	static const uint8_t flags[] = { 1, 2, 0x80, 0xff };
@@ -260,8 +260,8 @@ TEST(ring_futex_counter_wraps_at_32_bits)
 	testring_free(ring);
 }
 
-/* What a consumer could have scribbled on the pages does not lead the writer. [O8] [P4] */
-TEST(ring_writer_believes_nothing_of_the_pages)
+/* Values that a consumer could have written do not affect the writer. [O8] [P4] */
+TEST(ring_writer_trusts_nothing_in_the_pages)
 {
 	struct testring *ring = testring_new(CAPACITY, 7, 3);
 
@@ -293,11 +293,11 @@ TEST(ring_room_is_made_event_by_event_from_the_oldest)
 	testring_emit_size(ring, 10536);
 	assert_int_equal(ring->producer->write_pos, 65536);
 	assert_int_equal(ring->producer->tail_pos, 0);
-	testring_emit_size(ring, 78); /* not a byte is left: the oldest 100 go */
+	testring_emit_size(ring, 78); /* the ring is full: the oldest 100 go */
 	assert_int_equal(ring->producer->tail_pos, 100);
-	testring_emit_size(ring, 78); /* 22 are left: the 200 behind them go */
+	testring_emit_size(ring, 78); /* 22 are free: the next 200 go */
 	assert_int_equal(ring->producer->tail_pos, 300);
-	testring_emit_size(ring, 144); /* exactly what is left */
+	testring_emit_size(ring, 144); /* exactly what is free */
 	assert_int_equal(ring->producer->tail_pos, 300);
 	testring_emit_size(ring, 30000);
 	assert_int_equal(ring->producer->tail_pos, 30300);
@@ -308,7 +308,7 @@ TEST(ring_room_is_made_event_by_event_from_the_oldest)
 }
 
 /* [E10] */
-TEST(ring_drop_spends_a_sequence_and_shows_as_a_gap)
+TEST(ring_drop_uses_a_sequence_and_shows_as_a_gap)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
@@ -326,8 +326,8 @@ TEST(ring_drop_spends_a_sequence_and_shows_as_a_gap)
 }
 
 /*
- * Overwrite the size of the oldest event, then write one that needs room. 65000 leads to
- * write_pos, where 64 more events would have to be. [E13]
+ * Overwrites the size of the oldest event, then writes one that needs room. 65000 leads to
+ * write_pos, past 64 more events. [E13]
  */
 TEST(ring_corrupt_size_gives_up_all_events_and_is_counted)
 {
@@ -353,7 +353,7 @@ TEST(ring_corrupt_size_gives_up_all_events_and_is_counted)
 	}
 }
 
-/* No walk through sizes that are too small for an event, however well they add up. [E13] */
+/* Sizes too small for an event are not walked, even if they add up. [E13] */
 TEST(ring_sizes_below_a_header_are_not_walked)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
@@ -370,8 +370,8 @@ TEST(ring_sizes_below_a_header_are_not_walked)
 }
 
 /*
- * A wrong size that leads elsewhere: into an event, which is noticed, or past several,
- * which may not be; the ring stays whole and no count runs below zero. [E13]
+ * A wrong size that leads into an event, which is noticed, or past several, which may not
+ * be; the ring stays consistent and no count goes below zero. [E13]
  */
 TEST(ring_wrong_size_never_makes_the_counts_disagree)
 {
@@ -396,6 +396,6 @@ TEST(ring_wrong_size_never_makes_the_counts_disagree)
 		noticed += w->counts.corrupt_resyncs;
 		testring_free(ring);
 	}
-	/* All but the few that lead from event to event. */
+	/* All but the few that lead to an event's start. */
 	assert_between(noticed, 60, 67);
 }

@@ -7,8 +7,8 @@
 #include "kmes_order.h"
 
 /*
- * Every release store of the writer passes here; a test may look at what a consumer
- * could see at that moment. The types of the ring's fields tell which one it is.
+ * Every release store of the writer passes here, so that a test can inspect what a
+ * consumer could see at that moment. The type of a field identifies it.
  */
 static void on_release(const void *field, uint64_t value);
 #undef kmes_store_release
@@ -31,7 +31,7 @@ static struct {
 	uint64_t tail_at_write; /* tail_pos when write_pos was published */
 	uint64_t write_at_tail; /* write_pos when tail_pos was published */
 	bool data_changed_before_tail;
-	uint8_t *data; /* what the ring held before the batch */
+	uint8_t *data; /* the ring's content before the batch */
 } seen;
 
 static void on_release(const void *field, uint64_t value)
@@ -55,7 +55,7 @@ static void on_release(const void *field, uint64_t value)
 	}
 }
 
-/* `count` records of `size` bytes as events, payloads by the sequences they will get. */
+/* `count` records of `size` bytes as events, payloads by their future sequences. */
 static void make_batch(struct kmes_record *records, uint32_t count, uint32_t size,
 		       uint64_t first_seq, uint8_t *bytes)
 {
@@ -142,7 +142,7 @@ TEST(batch_that_needs_room_publishes_the_tail_once_and_first)
 }
 
 /* The single write keeps the same order. [O1] */
-TEST(batch_of_none_is_nothing_and_of_one_is_a_write)
+TEST(batch_of_none_has_no_effect_and_of_one_is_a_write)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 
@@ -170,9 +170,9 @@ TEST(batch_of_exactly_the_ring_survives_whole)
 }
 
 /* [E9] */
-TEST(batch_larger_than_the_ring_keeps_its_newest_events_whole)
+TEST(batch_larger_than_the_ring_keeps_its_newest_events)
 {
-	/* What of 256 events of a size fits into 65536 bytes. */
+	/* How many of 256 events of a size fit in 65536 bytes. */
 	static const struct {
 		uint32_t size, kept;
 	} cases[] = { { 257, 255 }, { 300, 218 }, { 1000, 65 },
@@ -190,13 +190,13 @@ TEST(batch_larger_than_the_ring_keeps_its_newest_events_whole)
 		assert_int_equal(ring->producer->write_pos, 70000 + total);
 		assert_int_equal(ring->w.counts.emitted_bytes, 70000 + total);
 		assert_int_equal(ring->w.counts.overwritten_events, 326 - cases[i].kept);
-		/* Told before the first byte: the tail stood past the old write_pos. */
+		/* Published before the first byte: the tail was past the old write_pos. */
 		assert_int_equal(seen.tails, 1);
 		assert_int_equal(seen.writes, 1);
 		assert_false(seen.data_changed_before_tail);
 		assert_int_equal(seen.write_at_tail, 70000);
 		assert_true(seen.tail_at_write > 70000);
-		/* And the ring goes on as ever. */
+		/* And writing continues as usual. */
 		for (int n = 0; n < 300; n++)
 			testring_emit_size(ring, 100 + n);
 		assert_true(testring_walk(ring).is_consistent);
@@ -207,10 +207,10 @@ TEST(batch_larger_than_the_ring_keeps_its_newest_events_whole)
 }
 
 /*
- * Bytes of an earlier lap stand where a batch of more than the ring will be: sizes that
- * would lead a walk astray. [E9] [E13]
+ * A batch larger than the ring will be where bytes of an earlier lap are: sizes that
+ * would mislead a walk. [E9] [E13]
  */
-TEST(batch_walk_does_not_step_by_bytes_of_an_earlier_lap)
+TEST(batch_does_not_walk_bytes_of_an_earlier_lap)
 {
 	static const uint8_t fills[] = { 0x00, 0x01, 0x4e, 0xff };
 
@@ -271,7 +271,7 @@ TEST(batch_with_a_bad_entry_writes_nothing)
 }
 
 /* [P4] */
-TEST(batch_positions_go_on_past_2_to_the_63)
+TEST(batch_positions_continue_past_2_to_the_63)
 {
 	struct testring *ring = testring_new(CAPACITY, 0, 1);
 

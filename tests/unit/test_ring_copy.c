@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Copying out of a ring: what is handed over is always whole, wherever in the copy the
- * writer moves on. The writer acts at each access that the copy makes, in turn.
+ * Copying out of a ring: the result is always consistent, wherever in the copy the writer
+ * proceeds. The writer acts at each access of the copy, in turn.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void copy_in_pieces(void *dst, const void *src, size_t n)
 #define CAPACITY 4096u
 #define STREAM 4194304u
 
-/* Every byte that was ever written, by position; 0x100: never stood in a ring. */
+/* Every byte that was ever written, by position; 0x100: never in a ring. */
 static uint16_t stream[STREAM];
 
 static struct testring *ring;
@@ -59,7 +59,7 @@ static void emit(uint32_t size)
 	remember(pos, ring->w.write_pos, pos);
 }
 
-/* Seen from a consumer the ring holds these bytes; `pos` is where a span starts. */
+/* The span has exactly the bytes that were written at its position. */
 static void assert_span_is_true(const struct kmes_ring_span *span, const uint8_t *buf)
 {
 	for (uint32_t i = 0; i < span->len; i++)
@@ -101,14 +101,14 @@ TEST(copy_of_an_empty_ring_is_empty)
 	span = copy(100, buf, sizeof(buf));
 	assert_int_equal(span.len, 0);
 	assert_int_equal(span.pos, 100);
-	/* Ahead of write_pos: nothing, and not back. */
+	/* Ahead of write_pos: empty, and not moved back. */
 	span = copy(200, buf, sizeof(buf));
 	assert_int_equal(span.len, 0);
 	assert_int_equal(span.pos, 200);
 }
 
 /* [D0] [D4] [D7] */
-TEST(copy_takes_what_is_there_and_no_more_than_the_buffer)
+TEST(copy_returns_available_bytes_up_to_the_buffer)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
@@ -129,7 +129,7 @@ TEST(copy_takes_what_is_there_and_no_more_than_the_buffer)
 }
 
 /* [D2] [M7] [M8] */
-TEST(copy_of_a_lapped_position_starts_at_the_oldest_survivor)
+TEST(copy_of_a_lapped_position_starts_at_the_oldest_event)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
@@ -141,7 +141,7 @@ TEST(copy_of_a_lapped_position_starts_at_the_oldest_survivor)
 	assert_int_equal(span.pos, 67 * 123); /* 33 of 123 bytes fit */
 	assert_int_equal(span.len, 33 * 123);
 	assert_span_is_true(&span, buf);
-	/* At the tail and above it is not lapped. */
+	/* At the tail and after it: not lapped. */
 	span = copy(67 * 123, buf, sizeof(buf));
 	assert_false(span.lapped);
 	assert_int_equal(span.len, 33 * 123);
@@ -150,7 +150,7 @@ TEST(copy_of_a_lapped_position_starts_at_the_oldest_survivor)
 	assert_int_equal(span.len, 32 * 123);
 }
 
-/* A batch of more than the ring is on its way: the tail is ahead. [D1] */
+/* A batch larger than the ring is being written: the tail is ahead. [D1] */
 TEST(copy_with_the_tail_ahead_is_empty_and_never_goes_back)
 {
 	uint8_t buf[CAPACITY];
@@ -164,14 +164,14 @@ TEST(copy_with_the_tail_ahead_is_empty_and_never_goes_back)
 	assert_int_equal(span.tail_pos, 5000);
 	assert_int_equal(span.write_pos, 200);
 	assert_true(span.pos == 100 || span.pos == 5000);
-	/* A reader that had read all is not lapped by what it sees so far. */
+	/* A reader that has read everything is not lapped yet. */
 	span = copy(200, buf, sizeof(buf));
 	assert_int_equal(span.len, 0);
 	assert_int_equal(span.pos, 200);
 	assert_false(span.lapped);
 }
 
-/* More than the capacity between tail and write_pos is no ring. [D6] */
+/* More than the capacity between tail and write_pos: corrupt. [D6] */
 TEST(copy_refuses_positions_that_no_writer_publishes)
 {
 	struct kmes_ring_view view = testring_view(ring);
@@ -213,7 +213,7 @@ TEST(copy_works_at_positions_past_2_to_the_63)
 }
 
 /* [M9] */
-TEST(copy_does_not_touch_what_lies_past_write_pos)
+TEST(copy_does_not_read_past_write_pos)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;
@@ -270,8 +270,8 @@ static void write_large_batch(void)
 }
 
 /*
- * The writer acts at access number 0, 1, 2, ... of the copy: what comes out is true to
- * the stream, starts at an event, and nothing in between is left out unsaid. [D3] [D5]
+ * The writer acts at access number 0, 1, 2, ... of the copy: the result matches the
+ * stream, starts at an event, and nothing is skipped silently. [D3] [D5]
  */
 TEST(copy_survives_the_writer_at_each_of_its_accesses)
 {
@@ -283,7 +283,7 @@ TEST(copy_survives_the_writer_at_each_of_its_accesses)
 		act_start_a_large_batch,
 		write_large_batch,
 	};
-	uint32_t discarded = 0, cut = 0;
+	uint32_t discarded = 0, skipped = 0;
 
 	for (size_t a = 0; a < COUNT(acts); a++) {
 		for (uint32_t at = 0; at < 160; at++) {
@@ -309,17 +309,17 @@ TEST(copy_survives_the_writer_at_each_of_its_accesses)
 			if (span.len)
 				assert_memory_equal(buf + span.skip + 4, "\x4e\0\0\0", 4);
 			discarded += span.lapped && !span.len;
-			cut += span.lapped && span.skip;
+			skipped += span.lapped && span.skip;
 		}
 	}
-	/* Both kinds of being overtaken did come up. */
-	assert_between(cut, 100, 960);
+	/* Both kinds of overwriting occurred. */
+	assert_between(skipped, 100, 960);
 	assert_between(discarded, 50, 960);
 }
 
 /*
  * The writer laps between the loads of write_pos and tail_pos: moved to the tail, the
- * copy looks for the newer write_pos and is not empty. [D2] [O6]
+ * copy reloads write_pos and is not empty. [D2] [O6]
  */
 TEST(copy_lapped_between_its_loads_still_finds_events)
 {
@@ -332,12 +332,12 @@ TEST(copy_lapped_between_its_loads_still_finds_events)
 	span = copy(0, buf, sizeof(buf));
 	act = NULL;
 	assert_true(span.lapped);
-	assert_int_equal(span.pos, 2500); /* of 6500 bytes 4000 fit */
+	assert_int_equal(span.pos, 2500); /* 4000 of 6500 bytes fit */
 	assert_int_equal(span.len, 4000);
 	assert_span_is_true(&span, buf);
 }
 
-/* Lapped in each of its rounds the copy ends, and goes on next time. [D5] */
+/* Lapped in each of its rounds, the copy ends and continues next time. [D5] */
 static void act_lap_always(void)
 {
 	for (int i = 0; i < 9; i++)
@@ -345,7 +345,7 @@ static void act_lap_always(void)
 	act_at = accesses;
 }
 
-TEST(copy_lapped_all_the_time_ends_and_finds_its_place)
+TEST(copy_lapped_in_every_round_ends_and_resumes)
 {
 	uint8_t buf[CAPACITY];
 	struct kmes_ring_span span;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A ring's events moving to another capacity, and its readers being told. */
+/* Moving a ring's events to another capacity, and notifying its readers. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static void assert_holds(const struct testring *ring, uint64_t first, uint64_t l
 	assert_int_equal(ring->w.tail_pos, 0);
 }
 
-/* The old pages must stay as they are, whatever migrates out of them. [R8] */
+/* A migration does not change the old pages. [R8] */
 static struct testring *successor(struct testring *old, uint64_t capacity)
 {
 	struct testring *next;
@@ -76,7 +76,7 @@ TEST(migrate_down_drops_the_oldest_and_counts_them)
 	assert_int_equal(next->w.counts.emitted_events, 200);
 	assert_int_equal(next->w.counts.emitted_bytes, 200000);
 	assert_int_equal(next->producer->generation, 5);
-	/* The old ring is as it was: a reader can still drain it. */
+	/* The old ring is unchanged: a reader can still drain it. */
 	assert_int_equal(testring_walk(old).events, 200);
 	assert_int_equal(old->w.counts.overwritten_events, 0);
 	testring_free(old);
@@ -84,7 +84,7 @@ TEST(migrate_down_drops_the_oldest_and_counts_them)
 }
 
 /* [R10] */
-TEST(migrate_down_keeps_an_exact_fit_and_not_one_byte_more)
+TEST(migrate_down_keeps_an_exact_fit_and_no_more)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 
@@ -100,7 +100,7 @@ TEST(migrate_down_keeps_an_exact_fit_and_not_one_byte_more)
 	testring_free(old);
 }
 
-/* What half the new capacity could not take any more still moves. [R10] [E12] */
+/* Events over half of the new capacity still move. [R10] [E12] */
 TEST(migrate_moves_events_over_half_of_the_new_capacity)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
@@ -114,7 +114,7 @@ TEST(migrate_moves_events_over_half_of_the_new_capacity)
 	next = successor(old, SMALL);
 	assert_holds(next, 2, 2);
 	assert_int_equal(next->w.write_pos, 65536);
-	/* And is overwritten by the next event as any other. */
+	/* And are overwritten like any other. */
 	record.payload = payload;
 	record.payload_len = 32768 - 78;
 	assert_int_equal(kmes_ring_write(&next->w, &record, &stamp, &wake), 0);
@@ -129,7 +129,7 @@ TEST(migrate_moves_events_over_half_of_the_new_capacity)
 }
 
 /* [R10] */
-TEST(migrate_of_a_newest_event_that_does_not_fit_moves_nothing)
+TEST(migrate_of_a_newest_event_that_is_too_large_moves_nothing)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 
@@ -144,7 +144,7 @@ TEST(migrate_of_a_newest_event_that_does_not_fit_moves_nothing)
 	testring_free(old);
 }
 
-TEST(migrate_of_an_empty_ring_goes_on_with_the_sequence)
+TEST(migrate_of_an_empty_ring_continues_the_sequence)
 {
 	struct testring *old = testring_new(SMALL, 0, 1), *next;
 
@@ -160,7 +160,7 @@ TEST(migrate_of_an_empty_ring_goes_on_with_the_sequence)
 	testring_free(old);
 }
 
-/* Wherever the live span lies in the old ring, also over its end. [M7] [R9] */
+/* Wherever the live span is in the old ring, also across its end. [M7] [R9] */
 TEST(migrate_copies_a_span_that_crosses_the_end)
 {
 	for (uint64_t start = 0; start < SMALL; start += 4095) {
@@ -176,14 +176,14 @@ TEST(migrate_copies_a_span_that_crosses_the_end)
 	}
 }
 
-/* Migration shares the guard of the overwrite walk. [E13] */
+/* Migration has the same checks as the overwrite walk. [E13] */
 TEST(migrate_of_a_corrupt_ring_moves_nothing_and_is_counted)
 {
 	struct testring *old = testring_new(LARGE, 0, 1), *next;
 
 	for (int i = 0; i < 200; i++)
 		testring_emit_size(old, 1000);
-	/* Where it looks for the first event to be kept. */
+	/* In its search for the first event to keep. */
 	memset(old->data + 133000, 0, 4);
 	next = testring_successor(old, SMALL);
 	assert_holds(next, 201, 200);

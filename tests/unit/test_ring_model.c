@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Random writes, batches, drops and migrations, compared after each with a model of one
- * rule: the events that live are the longest suffix of all that fits the capacity.
+ * rule: the live events are the longest suffix of all events that fits the capacity.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 struct model {
 	uint64_t seqs[EVENTS_MAX];
 	uint32_t sizes[EVENTS_MAX];
-	uint32_t count, first; /* those from `first` on live */
+	uint32_t count, first; /* live from `first` on */
 	uint64_t capacity, sequence, dropped, bytes, wakes;
 };
 

@@ -2,12 +2,11 @@
 /*
  * The ring's code on a machine that reorders as much as its accesses and fences allow.
  *
- * The ordered accesses are replaced by a small executor. What the writer stores waits in
- * a store buffer and becomes visible in any order that no release, fence or overlap
- * forbids. What the reader loads may be as old as no acquire, fence or earlier load of
- * the same place forbids, and plain data is loaded as late as the next acquire fence.
- * So an ordering that the code lacks shows as torn bytes on any hardware; on x86 itself
- * most of them never would.
+ * The ordered accesses are replaced by a small executor. The writer's stores wait in a
+ * store buffer and become visible in any order that releases, fences and overlaps allow.
+ * The reader's loads may be as old as acquires, fences and earlier loads of the same
+ * location allow, and plain data is loaded as late as the next acquire fence. So a missing
+ * ordering shows as torn bytes on any hardware; on x86 itself most would never show.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static void sim_fence(enum order order);
 static void sim_copy(void *dst, const void *src, size_t n);
 
 #define KMES_ORDER_H
-#define KMES_TSAN 1 /* no store of data is a plain one */
+#define KMES_TSAN 1 /* no plain stores of data */
 #define kmes_load_relaxed(p) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), RELAXED))
 #define kmes_load_acquire(p) ((__typeof__(*(p)))sim_load((p), sizeof(*(p)), ACQUIRE))
 #define kmes_store_relaxed(p, v) sim_store((p), (v), sizeof(*(p)), RELAXED)
@@ -37,12 +36,12 @@ static void sim_copy(void *dst, const void *src, size_t n);
 
 #define CAPACITY 512u
 #define LENGTH (KMES_DATA_OFFSET + 2 * CAPACITY)
-#define ONCE (KMES_DATA_OFFSET + CAPACITY) /* bytes of memory behind it */
+#define ONCE (KMES_DATA_OFFSET + CAPACITY) /* bytes of memory */
 #define STREAM 65536u
 
-/* The writer sees its own stores at once; the reader's addresses only name places. */
+/* The writer sees its own stores at once; the reader's addresses only name locations. */
 static _Alignas(8) uint8_t writer_side[LENGTH], reader_side[LENGTH];
-static uint8_t memory[ONCE]; /* what everybody sees, but for `visible` */
+static uint8_t memory[ONCE]; /* globally visible, except for `visible` */
 
 struct store {
 	uint32_t at;
@@ -57,7 +56,7 @@ static uint32_t pending_count, writer_epoch;
 static struct store visible[8192]; /* in the order in which they became so */
 static uint32_t visible_count;
 
-/* How old what the reader loads may be, as a number of visible stores. */
+/* How old the reader's loads may be, as a number of visible stores. */
 static uint32_t bound, newest_read, tail_read, write_read;
 
 struct late_load {
@@ -106,7 +105,7 @@ static bool may_pass(const struct store *later, const struct store *earlier)
 	       !overlaps(later, earlier);
 }
 
-/* Lets one pending store, which may be any that is allowed to, become visible. */
+/* Makes one pending store visible, any that is allowed to be. */
 static void flush_one(void)
 {
 	uint32_t i = random_below(pending_count);
@@ -136,7 +135,7 @@ static void store_bytes(uint32_t at, const uint8_t *bytes, size_t len, enum orde
 static void sim_store(void *at, uint64_t value, unsigned int len, enum order order)
 {
 	memcpy(at, &value, len);
-	/* The counts are the writer's own: readers of these rings do not look at them. */
+	/* The counts are private to the writer: these rings' readers do not use them. */
 	if ((const uint8_t *)at >= (const uint8_t *)&w &&
 	    (const uint8_t *)at < (const uint8_t *)(&w + 1))
 		return;
@@ -161,7 +160,7 @@ static void writer_data(uint8_t *dst, const uint8_t *src, size_t n)
 	}
 }
 
-/* ---- the writer's life, driven by the reader's accesses ---- */
+/* ---- the writer, driven by the reader's accesses ---- */
 
 static void remember(uint64_t pos)
 {
@@ -315,7 +314,7 @@ static void start(uint64_t seed)
 	bound = newest_read = tail_read = write_read = 0;
 }
 
-/* Between two copies nothing older than what was read last is of interest. */
+/* Between two copies nothing older than the last read matters. */
 static void forget_old_versions(void)
 {
 	for (uint32_t i = 0; i < visible_count; i++)
@@ -330,7 +329,7 @@ static const struct kmes_ring_view view = {
 	CAPACITY,
 };
 
-/* Reads on as a reader does: event by event out of each span. */
+/* Continues as a reader does: event by event in each span. */
 static uint64_t check_span(const struct kmes_ring_span *span, const uint8_t *buf)
 {
 	const uint8_t *at = buf + span->skip;
@@ -349,7 +348,7 @@ static uint64_t check_span(const struct kmes_ring_span *span, const uint8_t *buf
 }
 
 /* [O1] [O2] [O6] [O7] [D5] [E8] [E9] */
-TEST(ring_order_never_lets_a_torn_byte_through)
+TEST(ring_order_never_returns_a_torn_byte)
 {
 	uint64_t read_bytes = 0, laps = 0;
 
@@ -373,7 +372,7 @@ TEST(ring_order_never_lets_a_torn_byte_through)
 			pos = next;
 		}
 	}
-	/* The reader both kept up and was overtaken. */
+	/* The reader both kept up and was overwritten. */
 	assert_true(read_bytes > 200000);
 	assert_true(laps > 2000);
 }

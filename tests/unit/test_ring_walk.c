@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A walk over a mapped ring: each event once, whatever the writer does meanwhile. */
+/* A walk over a mapped ring: each event once beside an active writer. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ static int next(void)
 	return kmesp_ring_walk_next(&walk, ring->w.write_pos, &event);
 }
 
-TEST(ring_walk_visits_each_event_once_and_goes_on_later)
+TEST(ring_walk_visits_each_event_once_and_resumes_later)
 {
 	uint64_t seq;
 
@@ -52,7 +52,7 @@ TEST(ring_walk_visits_each_event_once_and_goes_on_later)
 	assert_int_equal(walk.pos, ring->w.write_pos);
 }
 
-TEST(ring_walk_stops_at_the_end_that_it_is_given)
+TEST(ring_walk_stops_at_the_given_end)
 {
 	uint64_t stop;
 
@@ -80,7 +80,7 @@ TEST(ring_walk_has_room_for_an_event_larger_than_a_span)
 	assert_int_equal(next(), 0);
 }
 
-TEST(ring_walk_reports_a_lap_and_goes_on_at_the_oldest_event)
+TEST(ring_walk_reports_a_lap_and_resumes_at_the_oldest_event)
 {
 	begin(4096);
 	testring_emit_size(ring, 100);
@@ -96,7 +96,7 @@ TEST(ring_walk_reports_a_lap_and_goes_on_at_the_oldest_event)
 	assert_int_equal(next(), 0);
 }
 
-TEST(ring_walk_of_positions_that_go_backwards_ends)
+TEST(ring_walk_of_positions_going_backwards_ends)
 {
 	uint64_t stop;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* How much is done for one write, as in the kernel interrupts are off meanwhile. */
+/* The work of one write, as the kernel does it with interrupts off. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "copied.h"
 
-/* These copy by its counter. */
+/* These use its kmes_copy_shared. */
 #include "kmes_ring.h"
 #include "testring.h"
 #include "unit.h"
@@ -16,7 +16,7 @@
 
 static const struct kmes_stamp no_stamp;
 
-/* The smallest events, all over the ring and once more. */
+/* Filled twice with the smallest events. */
 static struct testring *ring_of_small_events(uint64_t capacity)
 {
 	struct testring *ring = testring_new(capacity, 0, 1);
@@ -28,7 +28,7 @@ static struct testring *ring_of_small_events(uint64_t capacity)
 	return ring;
 }
 
-/* `events` of them went into the ring, whose headers may be copied or not. */
+/* `events` of them were written; their headers may count as copied or not. */
 static void assert_work(uint64_t bytes, uint64_t events)
 {
 	assert_between(copied.sizes, 0, WALK_MAX);
@@ -36,8 +36,8 @@ static void assert_work(uint64_t bytes, uint64_t events)
 	copied_reset();
 }
 
-/* A single event of any size the ring takes, over events as small as there are. */
-TEST(work_of_one_large_event_is_its_copy_and_few_steps)
+/* A single event of any accepted size, over the smallest events. */
+TEST(work_of_one_large_event_is_its_copy_and_a_bounded_walk)
 {
 	static const uint32_t sizes[] = { 78,	 1000,	16000,	 16384,
 					  16385, 65536, 1048576, 2097152 };
@@ -52,7 +52,7 @@ TEST(work_of_one_large_event_is_its_copy_and_few_steps)
 		copied_reset();
 		assert_int_equal(kmes_ring_write(&ring->w, &record, &no_stamp, &wake), 0);
 		assert_work(sizes[i], 1);
-		/* Not an event more went than had to. */
+		/* No more events were evicted than necessary. */
 		walk = testring_walk(ring);
 		assert_true(walk.is_consistent);
 		assert_int_equal(walk.events, (4194304 - sizes[i]) / 78 + 1);
@@ -64,8 +64,8 @@ TEST(work_of_one_large_event_is_its_copy_and_few_steps)
 	free((void *)record.payload);
 }
 
-/* Batches of up to the whole ring, and of more. */
-TEST(work_of_a_batch_is_the_copy_of_what_survives_and_few_steps)
+/* Batches of up to the entire ring, and larger ones. */
+TEST(work_of_a_batch_is_the_copy_of_its_survivors_and_a_bounded_walk)
 {
 	static const uint32_t sizes[] = { 78, 200, 5000, 16384, 40000 };
 	struct kmes_record records[256];

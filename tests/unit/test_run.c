@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* test_run.c - kmes-run without the module: its filter, and calls that are not waited for. */
+/* kmes-run without the module: its filter, and callers that are gone. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "src/kmes-run/call.h"
 #include "unit.h"
 
-/* Shared with the callers, which store there what they found; and what calls point to. */
+/* Shared with the callers: their results, and what their calls point to. */
 struct common {
 	int result;
 	uint64_t place;
@@ -29,7 +29,7 @@ struct common {
 
 static struct common *common;
 
-/* An emulator of another machine's programs has neither these filters nor these looks. */
+/* Not available in user-mode emulation. */
 static bool has_seccomp;
 
 static bool try_seccomp(void)
@@ -64,7 +64,7 @@ static void teardown(void)
 }
 ALL_TESTS(setup, teardown);
 
-/* A child of ours that installs the filter; its listener as ours. */
+/* A child that installs the filter; returns its listener. */
 static int start(pid_t *pid, void (*run)(void))
 {
 	int pidfd, ours = -1;
@@ -90,13 +90,13 @@ static int start(pid_t *pid, void (*run)(void))
 	return ours;
 }
 
-/* Takes up the next call as kmes-run does, and leaves it waiting. */
+/* Receives the next call as kmes-run does, without an answer. */
 static void take(struct run_call *c, struct seccomp_notif *notif, int listener)
 {
 	memset(notif, 0, sizeof(*notif));
 	assert_return_code(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, notif), errno);
 	*c = (struct run_call){ .listener = listener, .notif = notif };
-	/* No device: what it is asked it refuses by ENOTTY. */
+	/* Not the device: it answers ENOTTY. */
 	c->device = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_int_equal(run_target_open(&c->target, (pid_t)notif->pid), 0);
 }
@@ -113,7 +113,7 @@ static void make_one_call(void)
 	syscall(KMES_NR_ATTACH, 3, &common->place);
 }
 
-TEST(run_filter_hands_over_native_calls_with_their_arguments)
+TEST(run_filter_forwards_native_calls_with_their_arguments)
 {
 	struct seccomp_notif_resp resp = { .error = -ERANGE };
 	struct seccomp_notif notif;
@@ -132,7 +132,7 @@ TEST(run_filter_hands_over_native_calls_with_their_arguments)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Nothing is done for, and nothing is stored into, who was killed in the call. */
+/* Nothing is done for, or stored into, a process killed in the call. */
 TEST(run_call_of_a_killed_process_is_gone)
 {
 	struct seccomp_notif notif;
@@ -165,14 +165,14 @@ static int execute_another(void *unused)
 	char *argv[] = { "sleep", "100", NULL };
 
 	(void)unused;
-	/* Not before the other thread's call has been taken up. */
+	/* Not before the other thread's call has been received. */
 	while (!__atomic_load_n(&common->place, __ATOMIC_SEQ_CST)) /* not ring memory */
 		usleep(1000);
 	execvp(argv[0], argv);
 	_exit(1);
 }
 
-/* The leader calls, another thread executes a program, which then has the leader's id. */
+/* The leader calls; another thread calls execve(2) and gets the leader's id. */
 static void call_while_a_thread_executes(void)
 {
 	char *stack = malloc(STACK);
@@ -185,7 +185,7 @@ static void call_while_a_thread_executes(void)
 		make_one_call();
 }
 
-TEST(run_call_before_an_execve_is_gone_though_the_id_lives)
+TEST(run_call_before_an_execve_is_gone_though_the_id_exists)
 {
 	struct seccomp_notif notif;
 	struct run_call c;
@@ -212,7 +212,7 @@ TEST(run_call_before_an_execve_is_gone_though_the_id_lives)
 	leave(&c);
 }
 
-/* Two calls of threads: the process behind both is the same, whoever called. */
+/* Calls of two threads belong to the same process. */
 static int call_in_thread(void *unused)
 {
 	(void)unused;
@@ -253,7 +253,7 @@ TEST(run_target_of_a_thread_is_its_process)
 	leave(&c);
 }
 
-/* Where the process may not store, nor may we for it. */
+/* Where the process may not store, kmes-run may not either. */
 TEST(run_target_write_faults_where_the_process_would)
 {
 	struct run_target self;
@@ -296,8 +296,8 @@ TEST(run_target_gather_ends_at_the_first_fault)
 	run_target_close(&self);
 }
 
-/* Where a thread is bound to one CPU, that is the one. */
-TEST(run_target_join_goes_where_the_thread_may_run)
+/* To the CPU that a thread is bound to. */
+TEST(run_target_join_moves_to_where_the_thread_may_run)
 {
 	struct run_target target;
 	cpu_set_t before, one, now;
@@ -326,7 +326,7 @@ TEST(run_target_join_goes_where_the_thread_may_run)
 		run_target_join(&target);
 		assert_return_code(sched_getaffinity(0, sizeof(now), &now), errno);
 		assert_true(CPU_EQUAL(&now, &one));
-		/* Moved away by somebody else, as far as there is another CPU. */
+		/* Moved to another CPU meanwhile, if there is one. */
 		CPU_XOR(&now, &before, &one);
 		sched_setaffinity(0, sizeof(now), &now);
 	}
@@ -338,7 +338,7 @@ TEST(run_target_join_goes_where_the_thread_may_run)
 	assert_return_code(sched_setaffinity(0, sizeof(before), &before), errno);
 }
 
-/* As kernels before 5.19 answer to the flag that came with it. */
+/* As kernels before 5.19 answer to a flag that they do not know. */
 static void refuse_the_flag(void)
 {
 	struct sock_filter code[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* test_run_life.c - kmes-run beside its program: what it keeps, stops with, leaves behind. */
+/* kmes-run beside its program: descriptors, job control, surviving children. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "src/kmes-run/run.h"
 #include "unit.h"
 
-/* Not so in an emulator of another machine's programs. */
+/* Not available in user-mode emulation. */
 static void needs_seccomp(void)
 {
 	int status = 1;
@@ -33,7 +33,7 @@ static void needs_seccomp(void)
 	skip();
 }
 
-/* ---- what kmes-run keeps open ---- */
+/* ---- open descriptors ---- */
 
 enum { KEPT = 3 };
 
@@ -44,13 +44,13 @@ static ino_t inode_of(int fd)
 	return fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Each at 3 + place[i] before; 0 when each is at 3 + i after, and no other is there. */
+/* Each at 3 + place[i] before; 0 if each is at 3 + i after, and no other is open. */
 static int keep_from(const int place[KEPT])
 {
 	int fds[KEPT], i, *const kept[KEPT] = { &fds[0], &fds[1], &fds[2] };
 	ino_t inodes[KEPT];
 
-	/* Opened elsewhere first, so that none is put over another. */
+	/* Opened elsewhere first, so that none replaces another. */
 	for (i = 0; i < KEPT; i++) {
 		inodes[i] = inode_of(dup2(memfd_create("kept", 0), 60 + i));
 		fds[i] = 3 + place[i];
@@ -69,7 +69,7 @@ static int keep_from(const int place[KEPT])
 	return 0;
 }
 
-TEST(run_fds_keep_only_leaves_each_in_its_place_wherever_it_was)
+TEST(run_fds_keep_only_moves_each_to_its_place)
 {
 	const int places[][KEPT] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 }, { 2, 0, 1 },
 				     { 1, 0, 2 }, { 9, 0, 1 }, { 5, 4, 3 }, { 4, 0, 9 } };
@@ -108,7 +108,7 @@ static __attribute__((constructor)) void leave_one_behind(void)
 	_exit(write(atoi(report), &answer, sizeof(answer)) != sizeof(answer));
 }
 
-/* Its own descriptors lie as when a shell starts kmes-run: the device is the first. */
+/* Descriptors as when a shell starts kmes-run: the device is the first. */
 static _Noreturn void run_and_leave(int report)
 {
 	char number[16], *argv[] = { "/proc/self/exe", NULL };
@@ -127,7 +127,7 @@ static _Noreturn void run_and_leave(int report)
 	_exit(0);
 }
 
-/* The device that is here knows none of the calls: ENOTTY comes from it alone. */
+/* The stand-in for the device answers ENOTTY, which nothing else does. */
 TEST(run_survivors_calls_are_made_through_the_device)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -149,7 +149,7 @@ TEST(run_survivors_calls_are_made_through_the_device)
 	close(ends[1]);
 }
 
-/* ---- jobs of a terminal ---- */
+/* ---- job control ---- */
 
 static _Noreturn void run_job(const char *script)
 {
@@ -169,7 +169,7 @@ static _Noreturn void run_job(const char *script)
 	_exit(WEXITSTATUS(run_serve_program(&program, -1, signals)));
 }
 
-/* As a shell: 0 when the job stopped, and ended by 7 after it was told to go on. */
+/* As a shell does: 0 if the job stopped, and exited with 7 after it was continued. */
 static int job_that_stops_itself(const char *script)
 {
 	pid_t job = fork();
@@ -186,7 +186,7 @@ static int job_that_stops_itself(const char *script)
 	return WEXITSTATUS(status) == 7 ? 0 : 3;
 }
 
-/* Else the shell would wait for what only it can continue. */
+/* Else the shell would wait for a job that only the shell can continue. */
 TEST(run_stops_with_a_program_that_stops_itself_in_the_foreground)
 {
 	char text[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a client makes of wrong answers, late ones and none. The simulator is a pthread. */
+/* A client and wrong, late or missing replies. The simulator is a pthread. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ static bool other_magic(struct server *s, const struct sim_request *request,
 	return true;
 }
 
-TEST(sim_client_open_of_a_stranger_is_refused)
+TEST(sim_client_open_of_another_protocol_is_refused)
 {
 	assert_int_equal(server_start(other_magic), -EPROTO);
 	server_stop();
@@ -49,7 +49,7 @@ static bool hangs_up_later(struct server *s, const struct sim_request *request,
 	return request->op == SIM_HELLO;
 }
 
-/* The end of the simulator is an end, not a failure of some call. */
+/* The simulator's exit is reported as such, not as a failed call. */
 TEST(sim_client_requests_after_the_end_say_so)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
@@ -78,8 +78,8 @@ static bool answers_twice_and_hangs_up(struct server *s,
 	return false;
 }
 
-/* A reply that came late is not waited for any more, and is no sign of life. */
-TEST(sim_client_end_is_seen_behind_a_late_reply)
+/* A late reply is discarded, and does not show that the simulator is alive. */
+TEST(sim_client_end_is_seen_after_a_late_reply)
 {
 	struct kmes_counters counters;
 	int tries = 1000;
@@ -107,7 +107,7 @@ static bool late_reply_first(struct server *s, const struct sim_request *request
 	return true;
 }
 
-TEST(sim_client_late_reply_is_thrown_away)
+TEST(sim_client_late_reply_is_discarded)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 
@@ -122,14 +122,14 @@ static bool late_replies_alone(struct server *s, const struct sim_request *reque
 	if (request->op == SIM_HELLO)
 		return true;
 	reply->id--;
-	/* Until the client has had enough. */
+	/* Until the client gives up. */
 	while (send(s->client, reply, sizeof(*reply), MSG_NOSIGNAL) > 0)
 		;
 	return false;
 }
 
-/* Also of an emit, which no stop breaks off. */
-TEST(sim_client_late_replies_alone_are_no_answer)
+/* Also to an emit, which a stop does not interrupt. */
+TEST(sim_client_late_replies_alone_do_not_count)
 {
 	const struct kmes_record r = { "t", "\xc0", 1, 1 };
 	struct kmes_counters counters;
@@ -156,8 +156,8 @@ static bool as_told(struct server *s, const struct sim_request *request,
 	return true;
 }
 
-/* Who believed it would go on for ever, or behind the end of the batch. */
-TEST(sim_client_impossible_answers_are_refused)
+/* Trusting them would loop forever or run past the batch. */
+TEST(sim_client_impossible_replies_are_refused)
 {
 	static const struct {
 		int32_t error;

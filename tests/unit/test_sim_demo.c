@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The simulator's generators: what they send is well-formed. */
+/* The simulator's generators send well-formed events. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -32,7 +32,7 @@ static void free_sim(void)
 }
 EACH_TEST(make_sim, free_sim);
 
-/* Every event of a ring that was not lapped yet is one that a client could have sent. */
+/* Every event of a ring that is not lapped yet could have been sent by a client. */
 static void assert_well_formed(const struct kmes_ring_writer *w)
 {
 	const struct kmes_emit_limits limits = { 1024, 4 };
@@ -69,7 +69,7 @@ TEST(sim_demo_events_are_well_formed)
 	close(sim->demo.fd);
 }
 
-/* What is due by the clock is sent, in slices, and then no more. */
+/* Sends what is due by the clock, in slices, and no more. */
 TEST(sim_load_sends_what_is_due)
 {
 	const struct kmes_ring_writer *w = &sim->slots.rings[0].writer;
@@ -85,7 +85,7 @@ TEST(sim_load_sends_what_is_due)
 	assert_between(sim->load_count, 500, 500 + passed_ms);
 	assert_between(w->sequence, 250, 250 + passed_ms / 2 + 1);
 	assert_well_formed(w);
-	/* an hour is made up for by a second's worth */
+	/* after an hour only a second's worth is due */
 	options.load = 100000;
 	sim->load_count = 0;
 	sim->load_due.filled_ns = 0;

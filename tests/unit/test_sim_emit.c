@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* How the simulator emits for a client: the order of refusals, prefixes, large batches. */
+/* Emission for a client: the order of checks, prefixes, large batches. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void add(struct builder *b, const char *type, const void *payload, uint32
 	add_bytes(b, payload, len);
 }
 
-/* A binary value of `size` bytes in all. */
+/* A binary value of `size` bytes in total. */
 static void add_large(struct builder *b, uint32_t size, uint8_t fill)
 {
 	uint8_t *payload = malloc(size);
@@ -127,15 +127,15 @@ static uint64_t tokens(void)
 	return client.peer->bucket.units / KMES_RATE_TOKEN;
 }
 
-/* Empties the bucket, as if its time stood still from then on. */
+/* Empties the bucket, without refill. */
 static void use_up_the_rate(void)
 {
 	client.peer->bucket.units = 0;
 	client.peer->bucket.filled_ns = UINT64_MAX;
 }
 
-/* Each case fails at everything behind its own check, too. [E1] */
-TEST(sim_emit_refusals_come_in_order)
+/* Each case also fails all later checks. [E1] */
+TEST(sim_emit_checks_are_in_order)
 {
 	uint32_t emitted = 99;
 	struct builder b;
@@ -180,19 +180,19 @@ TEST(sim_emit_refusals_come_in_order)
 	b = begin(1);
 	add(&b, "t", "\xc1", 1);
 	assert_int_equal(emit_on(0, &b, 1, &emitted), -EINVAL);
-	/* the table itself is cut off */
+	/* the table itself is truncated */
 	b = begin(1);
 	b.len = 5;
 	assert_int_equal(emit_on(0, &b, 1, &emitted), -EFAULT);
 	assert_int_equal(emitted, 0);
-	/* none of them left a trace [E7] */
+	/* none of them had an effect [E7] */
 	assert_int_equal(ring(0)->sequence, 0);
 	assert_int_equal(ring(0)->write_pos, 0);
 	assert_int_equal(tokens(), RATE);
 }
 
 /* [E5 E6 E7] */
-TEST(sim_emit_writes_the_bytes_as_they_are)
+TEST(sim_emit_writes_the_bytes_verbatim)
 {
 	struct kmes_event_header h;
 	uint32_t emitted;
@@ -235,7 +235,7 @@ TEST(sim_emit_batch_writes_the_prefix_and_refunds_the_rest)
 }
 
 /* [E11] */
-TEST(sim_emit_batch_beyond_the_rate_is_refused_whole)
+TEST(sim_emit_batch_beyond_the_rate_is_refused_entirely)
 {
 	uint32_t emitted, i;
 	struct builder b = begin(3);
@@ -268,7 +268,7 @@ TEST(sim_emit_hole_is_refused)
 	assert_int_equal(ring(0)->sequence + ring(1)->sequence, 1);
 }
 
-/* The last event's size, from the end of what is published. */
+/* The last event's size, from the end of the published bytes. */
 static void assert_newest_are_whole(uint32_t size, uint32_t count)
 {
 	struct kmes_event_header h;
@@ -302,7 +302,7 @@ TEST(sim_emit_batch_larger_than_the_ring_keeps_the_newest)
 	assert_int_equal(ring(0)->counts.emitted_events, 20);
 }
 
-/* The last one is bad: what was staged of the others is written all the same. [E8 E9] */
+/* The last one is bad: the staged events before it are still written. [E8 E9] */
 TEST(sim_emit_large_batch_writes_its_prefix)
 {
 	uint32_t emitted, i;
@@ -316,8 +316,8 @@ TEST(sim_emit_large_batch_writes_its_prefix)
 	assert_newest_are_whole(10000, 6);
 }
 
-/* A file that is shorter than it said. */
-TEST(sim_emit_body_cut_off_is_a_fault)
+/* A file shorter than announced. */
+TEST(sim_emit_truncated_body_is_a_fault)
 {
 	uint32_t emitted;
 	struct builder b = begin(2);
@@ -336,7 +336,7 @@ TEST(sim_emit_body_cut_off_is_a_fault)
 }
 
 /* [E10] */
-TEST(sim_emit_trusted_drop_spends_a_sequence)
+TEST(sim_emit_trusted_drop_uses_a_sequence)
 {
 	static uint8_t payload[CAPACITY];
 	const struct kmes_pack too_large = { payload, sizeof(payload), 32768, false };
@@ -353,7 +353,7 @@ TEST(sim_emit_trusted_drop_spends_a_sequence)
 	assert_int_equal(kmes_ring_live(ring(0)), 1);
 }
 
-TEST(sim_emit_stamps_follow_the_clock_offset)
+TEST(sim_emit_timestamps_follow_the_clock_offset)
 {
 	struct kmes_stamp before, after;
 

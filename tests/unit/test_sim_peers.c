@@ -51,7 +51,7 @@ TEST(sim_peers_one_process_is_one_peer)
 	sim_peers_fini(&peers);
 }
 
-/* Closing and connecting again must not be a way around the rate. [E11] */
+/* Reconnecting must not bypass the rate. [E11] */
 TEST(sim_peers_bucket_outlives_its_connections)
 {
 	static struct sim_peers peers;
@@ -66,7 +66,7 @@ TEST(sim_peers_bucket_outlives_its_connections)
 	sim_peers_fini(&peers);
 }
 
-/* A pid that comes back belongs to another process. */
+/* A reused pid belongs to another process. */
 TEST(sim_peers_process_without_a_start_time_is_served)
 {
 	static struct sim_peers peers;
@@ -82,7 +82,7 @@ TEST(sim_peers_process_without_a_start_time_is_served)
 	sim_peers_fini(&peers);
 }
 
-TEST(sim_memory_knows_what_there_cannot_be)
+TEST(sim_memory_refuses_impossible_sizes)
 {
 	assert_true(sim_memory_has(4096));
 	assert_false(sim_memory_has(1ull << 60));

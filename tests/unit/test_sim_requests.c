@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The simulator's side of its socket: each request, and clients that break the rules. */
+/* The simulator's side of its socket: each request, and clients that violate the protocol. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 static struct sim_options options;
 static struct sim *sim;
-static struct sim_client *client; /* the simulator's end; NULL: it was cut off */
+static struct sim_client *client; /* the simulator's end; NULL: disconnected */
 static int fd = -1;		  /* our end */
 
-/* Cutting off frees the client: seen at the list that it stands in. */
+/* Disconnecting frees the client, which the list shows. */
 static bool is_cut_off(void)
 {
 	return sim->clients == NULL;
@@ -87,7 +87,7 @@ static void send_fds(const void *bytes, size_t len, const int *fds, unsigned int
 	assert_int_equal(sendmsg(fd, &msg, 0), (ssize_t)len);
 }
 
-/* The reply, and the descriptors that came with it, -1 where none did. */
+/* The reply, and the descriptors that came with it, -1 for none. */
 static struct sim_reply receive(int fds[SIM_FDS])
 {
 	char control[CMSG_SPACE(SIM_FDS * sizeof(int))];
@@ -127,7 +127,7 @@ static struct sim_reply ask(struct sim_request request)
 	return reply;
 }
 
-TEST(sim_requests_hello_tells_stream_and_limits)
+TEST(sim_requests_hello_returns_stream_and_limits)
 {
 	struct sim_reply reply = ask((struct sim_request){ .op = SIM_HELLO, .value = 1 });
 
@@ -143,7 +143,7 @@ TEST(sim_requests_hello_tells_stream_and_limits)
 }
 
 /* [A1 A9] */
-TEST(sim_requests_attach_gives_two_descriptors_of_the_ring)
+TEST(sim_requests_attach_returns_two_descriptors_of_the_ring)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .id = 5, .cpu = 1 };
 	int fds[SIM_FDS], again[SIM_FDS];
@@ -205,7 +205,7 @@ static struct kmes_event_header newest(void)
 }
 
 /* [F1 F4] */
-TEST(sim_requests_capacity_out_of_range_is_rejected_and_told)
+TEST(sim_requests_capacity_out_of_range_is_rejected_and_reported)
 {
 	static const uint64_t wrong[] = { 0, 65535, 98304, 536870912, UINT64_MAX };
 	struct sim_request request = { .op = SIM_SET_CAPACITY };
@@ -224,7 +224,7 @@ TEST(sim_requests_capacity_out_of_range_is_rejected_and_told)
 }
 
 /* [F2 F4] */
-TEST(sim_requests_capacity_change_is_told_and_no_change_is_not)
+TEST(sim_requests_capacity_change_is_reported_once)
 {
 	struct sim_request request = { .op = SIM_SET_CAPACITY, .value = CAPACITY };
 
@@ -241,7 +241,7 @@ TEST(sim_requests_capacity_change_is_told_and_no_change_is_not)
 }
 
 /* [F3 F4] */
-TEST(sim_requests_capacity_without_memory_is_told)
+TEST(sim_requests_capacity_without_memory_is_reported)
 {
 	const struct sim_request request = { .op = SIM_SET_CAPACITY,
 					     .value = 2 * CAPACITY };
@@ -258,7 +258,7 @@ TEST(sim_requests_capacity_without_memory_is_told)
 struct emit_message {
 	struct sim_request request;
 	struct sim_entry entry;
-	char bytes[4]; /* a type of one byte, a payload of one, two too many */
+	char bytes[4]; /* a type of one byte, a payload of one, two extra */
 };
 
 static struct emit_message emit_message(void)
@@ -309,7 +309,7 @@ static int body_file(const struct emit_message *m, int seals)
 	return file;
 }
 
-TEST(sim_requests_emit_takes_a_sealed_file)
+TEST(sim_requests_emit_accepts_a_sealed_file)
 {
 	const struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE), fds[SIM_FDS];
@@ -322,8 +322,8 @@ TEST(sim_requests_emit_takes_a_sealed_file)
 	close(file);
 }
 
-/* A file that its sender could still change, or one that could block us. */
-TEST(sim_requests_emit_from_an_open_file_cuts_off)
+/* A file that its sender could still change, or that could block the simulator. */
+TEST(sim_requests_emit_from_an_unsealed_file_disconnects)
 {
 	const struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK);
@@ -334,7 +334,7 @@ TEST(sim_requests_emit_from_an_open_file_cuts_off)
 	close(file);
 }
 
-TEST(sim_requests_emit_from_a_pipe_cuts_off)
+TEST(sim_requests_emit_from_a_pipe_disconnects)
 {
 	const struct emit_message m = emit_message();
 	int ends[2];
@@ -347,7 +347,7 @@ TEST(sim_requests_emit_from_a_pipe_cuts_off)
 	close(ends[1]);
 }
 
-TEST(sim_requests_emit_from_a_short_file_cuts_off)
+TEST(sim_requests_emit_from_a_short_file_disconnects)
 {
 	struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE);
@@ -359,7 +359,7 @@ TEST(sim_requests_emit_from_a_short_file_cuts_off)
 	close(file);
 }
 
-TEST(sim_requests_emit_by_file_and_message_cuts_off)
+TEST(sim_requests_emit_by_file_and_message_disconnects)
 {
 	const struct emit_message m = emit_message();
 	int file = body_file(&m, F_SEAL_SHRINK | F_SEAL_WRITE);
@@ -370,7 +370,7 @@ TEST(sim_requests_emit_by_file_and_message_cuts_off)
 	close(file);
 }
 
-TEST(sim_requests_emit_of_another_length_cuts_off)
+TEST(sim_requests_emit_of_another_length_disconnects)
 {
 	const struct emit_message m = emit_message();
 
@@ -380,7 +380,7 @@ TEST(sim_requests_emit_of_another_length_cuts_off)
 	assert_int_equal(sim->slots.rings[0].writer.sequence, 0);
 }
 
-TEST(sim_requests_request_with_a_tail_cuts_off)
+TEST(sim_requests_request_with_trailing_bytes_disconnects)
 {
 	struct emit_message m = emit_message();
 
@@ -390,21 +390,21 @@ TEST(sim_requests_request_with_a_tail_cuts_off)
 	assert_true(is_cut_off());
 }
 
-TEST(sim_requests_short_message_cuts_off)
+TEST(sim_requests_short_message_disconnects)
 {
 	send_bytes("x", 1);
 	serve();
 	assert_true(is_cut_off());
 }
 
-TEST(sim_requests_empty_message_cuts_off)
+TEST(sim_requests_empty_message_disconnects)
 {
 	send_bytes("", 0);
 	serve();
 	assert_true(is_cut_off());
 }
 
-TEST(sim_requests_huge_message_cuts_off)
+TEST(sim_requests_huge_message_disconnects)
 {
 	static uint8_t huge[100000];
 
@@ -414,7 +414,7 @@ TEST(sim_requests_huge_message_cuts_off)
 	assert_true(is_cut_off());
 }
 
-TEST(sim_requests_hang_up_in_mid_request_is_noticed)
+TEST(sim_requests_hangup_within_a_request_is_noticed)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 1 };
 
@@ -425,7 +425,7 @@ TEST(sim_requests_hang_up_in_mid_request_is_noticed)
 	assert_true(is_cut_off());
 }
 
-TEST(sim_requests_anything_before_hello_cuts_off)
+TEST(sim_requests_anything_before_hello_disconnects)
 {
 	const struct sim_request request = { .op = SIM_CAPACITY };
 
@@ -441,8 +441,8 @@ TEST(sim_requests_unknown_request_is_refused)
 	assert_int_equal(ask((struct sim_request){ .op = 12345 }).error, -EOPNOTSUPP);
 }
 
-/* A client that never reads what it is told must not make us wait. */
-TEST(sim_requests_replies_piling_up_cut_off)
+/* A client that does not read its replies must not block the simulator. */
+TEST(sim_requests_unread_replies_disconnect)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 1 };
 	unsigned int n;
@@ -465,7 +465,7 @@ static unsigned int open_descriptors(void)
 	return n;
 }
 
-TEST(sim_requests_unwanted_descriptors_are_closed)
+TEST(sim_requests_unexpected_descriptors_are_closed)
 {
 	const struct sim_request request = { .op = SIM_CAPACITY, .id = 3 };
 	const int many[8] = { 0, 1, 2, 0, 1, 2, 0, 1 };
@@ -481,7 +481,7 @@ TEST(sim_requests_unwanted_descriptors_are_closed)
 	assert_int_equal(open_descriptors(), before);
 }
 
-TEST(sim_requests_attach_keeps_no_descriptors)
+TEST(sim_requests_attach_leaks_no_descriptors)
 {
 	const struct sim_request request = { .op = SIM_ATTACH, .cpu = 0 };
 	unsigned int before = open_descriptors(), i;
@@ -497,7 +497,7 @@ TEST(sim_requests_attach_keeps_no_descriptors)
 	assert_int_equal(open_descriptors(), before);
 }
 
-TEST(sim_requests_test_hooks_need_the_option)
+TEST(sim_requests_test_hooks_require_the_option)
 {
 	struct sim_request request = { .op = SIM_TEST,
 				       .count = SIM_TEST_DROP,
@@ -511,8 +511,8 @@ TEST(sim_requests_test_hooks_need_the_option)
 	assert_int_equal(sim->slots.rings[0].writer.counts.dropped_events, 3);
 }
 
-/* The client gets the ring that was current when it asked; its page tells of the swap. */
-TEST(sim_requests_swap_falls_within_the_attach)
+/* The client gets the ring that was current at its request; its page shows the swap. */
+TEST(sim_requests_swap_during_the_attach)
 {
 	const struct sim_request attach = { .op = SIM_ATTACH, .cpu = 0 };
 	struct kmes_producer_page page;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The simulator's rings: slots and turns, what descriptors allow, replacement, waking. */
+/* The simulator's rings: slots, round-robin, descriptor permissions, replacement, waking. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -58,7 +58,7 @@ TEST(sim_slots_hole_has_no_ring)
 	assert_null(sim_slots_ring(&slots, -2));
 }
 
-TEST(sim_slots_turn_goes_round_and_past_holes)
+TEST(sim_slots_round_robin_skips_holes)
 {
 	static const uint16_t expected[] = { 0, 1, 3, 0, 1, 3, 0 };
 	unsigned int i;
@@ -68,7 +68,7 @@ TEST(sim_slots_turn_goes_round_and_past_holes)
 				 expected[i]);
 }
 
-TEST(sim_slots_all_holes_have_no_turn)
+TEST(sim_slots_round_robin_of_holes_is_empty)
 {
 	static struct kmes_cpus all;
 	struct sim_slots none;
@@ -82,7 +82,7 @@ TEST(sim_slots_all_holes_have_no_turn)
 }
 
 /* [P2] */
-TEST(sim_slots_page_tells_what_the_ring_is)
+TEST(sim_slots_page_describes_the_ring)
 {
 	const struct kmes_producer_page *page = slots.rings[3].base;
 
@@ -94,8 +94,8 @@ TEST(sim_slots_page_tells_what_the_ring_is)
 	assert_int_equal(page->generation, 1);
 }
 
-/* What a client gets cannot be written, not even when it is opened anew. */
-TEST(sim_slots_ring_descriptor_is_for_reading_only)
+/* A client's descriptor is read-only, even if reopened. */
+TEST(sim_slots_ring_descriptor_is_read_only)
 {
 	const int fd = slots.rings[0].fds[SIM_FD_RING];
 	const int rw = PROT_READ | PROT_WRITE;
@@ -121,12 +121,12 @@ TEST(sim_slots_ring_descriptor_is_for_reading_only)
 	assert_int_equal(mprotect(p, 4096, rw), -1);
 	munmap(p, 4096);
 	close(again);
-	/* and it is writable to us all the same */
+	/* and it is still writable for the simulator */
 	emit(0, 10);
 }
 
 /* [M5] */
-TEST(sim_slots_consumer_page_takes_stores_and_keeps_its_size)
+TEST(sim_slots_consumer_page_is_writable_and_has_a_fixed_size)
 {
 	const int fd = slots.rings[0].fds[SIM_FD_CONSUMER];
 	const struct kmes_ring_writer *w = &slots.rings[0].writer;
@@ -142,7 +142,7 @@ TEST(sim_slots_consumer_page_takes_stores_and_keeps_its_size)
 }
 
 /* [M7] */
-TEST(sim_slots_data_are_there_twice)
+TEST(sim_slots_data_is_mapped_twice)
 {
 	const struct kmes_ring_writer *w = &slots.rings[1].writer;
 	unsigned int i;
@@ -207,7 +207,7 @@ static void assert_unchanged(void)
 }
 
 /* [F3] */
-TEST(sim_slots_replace_without_memory_changes_nothing)
+TEST(sim_slots_replace_without_memory_has_no_effect)
 {
 	unsigned int before = open_descriptors();
 
@@ -215,13 +215,13 @@ TEST(sim_slots_replace_without_memory_changes_nothing)
 	assert_int_equal(sim_slots_replace(&slots, 2 * CAPACITY), -ENOMEM);
 	assert_unchanged();
 	assert_int_equal(open_descriptors(), before);
-	/* only the next one was to fail */
+	/* only the next one was made to fail */
 	assert_int_equal(sim_slots_replace(&slots, 2 * CAPACITY), 0);
 	assert_int_equal(open_descriptors(), before);
 }
 
 /* [F3] */
-TEST(sim_slots_replace_without_address_space_changes_nothing)
+TEST(sim_slots_replace_without_address_space_has_no_effect)
 {
 	struct rlimit before, tight;
 	unsigned int fds = open_descriptors();
@@ -248,7 +248,7 @@ struct sleeper {
 	long result;
 };
 
-/* Sleeps on a mapping of its own, as another process would. */
+/* Sleeps on its own mapping, as another process would. */
 static void *sleep_once(void *arg)
 {
 	struct sleeper *s = arg;

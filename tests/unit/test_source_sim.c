@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The simulator as a source: opening, emission, attaching. Its stand-in is a pthread. */
+/* The simulator as a source: opening, emitting, attaching. The stand-in is a pthread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define CAPACITY 65536
 
-TEST(source_sim_open_takes_stream_id)
+TEST(source_sim_open_returns_the_stream_id)
 {
 	assert_int_equal(server_start(server_honest), 0);
 	assert_string_equal(kmes_source_name(src), "sim");
@@ -53,7 +53,7 @@ TEST(source_sim_open_of_a_stale_socket_is_absent)
 	close(fd);
 	assert_int_equal(kmes_source_open(&src, name, NULL, &err), -ENOENT);
 	unlink(address.sun_path);
-	/* a socket of another kind is somebody, but nobody we know */
+	/* a socket of another type is not the simulator */
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(fd, 1), 0);
@@ -86,7 +86,7 @@ TEST(source_sim_emit_sends_table_and_bytes)
 	server_stop();
 }
 
-/* What no event can be is left out of the body: lengths are enough to refuse it. [E2] */
+/* An impossible event is left out of the body: its lengths suffice to refuse it. [E2] */
 TEST(source_sim_emit_reads_no_bytes_of_an_impossible_event)
 {
 	const struct kmes_record r[3] = { { "ab", "\x01", 1, 2 },
@@ -98,7 +98,7 @@ TEST(source_sim_emit_reads_no_bytes_of_an_impossible_event)
 	kmes_source_emit_batch(src, 0, r, 3, &emitted);
 	assert_int_equal(server.body_len, 3 * 8 + 3);
 	assert_memory_equal(server.body + 8, "\xff\xff\xff\xff\x01\0\0\0", 8);
-	/* a wrong count is told to the simulator, without a body */
+	/* a wrong count is sent to the simulator, without a body */
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 0, &emitted), 0);
 	assert_int_equal(server.last.count, 0);
 	assert_int_equal(kmes_source_emit_batch(src, 0, r, 257, &emitted), 0);
@@ -107,7 +107,7 @@ TEST(source_sim_emit_reads_no_bytes_of_an_impossible_event)
 	server_stop();
 }
 
-TEST(source_sim_large_emit_goes_by_a_file)
+TEST(source_sim_large_emit_is_sent_as_a_file)
 {
 	static char payload[60000];
 	const struct kmes_record r[2] = { { "t", payload, sizeof(payload), 1 },
@@ -124,7 +124,7 @@ TEST(source_sim_large_emit_goes_by_a_file)
 	server_stop();
 }
 
-/* Files as the simulator would give them, or not quite. */
+/* Files as the simulator would send them, or almost. */
 static void make_files(uint64_t ring_size, int ring_seals)
 {
 	server.fds[SIM_FD_RING] = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -183,7 +183,7 @@ TEST(source_sim_attach_maps_one_range)
 	server_stop();
 }
 
-/* A file that could be cut under us would kill us later; one too short at once. */
+/* A file that can shrink could raise SIGBUS later, one that is too short at once. */
 TEST(source_sim_attach_refuses_files_that_can_shrink)
 {
 	struct kmes_mapping map;
@@ -239,7 +239,7 @@ static bool gives_nothing(struct server *s, const struct sim_request *request,
 {
 	(void)s;
 	if (request->op == SIM_ATTACH)
-		s->last.op = SIM_SLOTS; /* so that no descriptors go along */
+		s->last.op = SIM_SLOTS; /* so that no descriptors are sent */
 	reply->capacity = CAPACITY;
 	return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A walk over rings that no sound writer leaves behind: an error that names the CPU. */
+/* A walk over corrupt rings: an error that names the CPU. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Steps over the records of trace sub-buffers: of pages that a 6.18 kernel wrote, of each
- * kind of record, and of pages that lie.
+ * Iterating over the records of trace sub-buffers: pages written by a 6.18 kernel, each
+ * kind of record, and corrupt pages.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,7 @@
 /* ---- pages ---- */
 
 struct page {
-	uint8_t *
-		bytes; /* of exactly the size, so that a sanitizer sees each step beyond */
+	uint8_t *bytes; /* allocated exactly, so that a sanitizer sees any overrun */
 	uint32_t size, len;
 };
 
@@ -63,7 +62,7 @@ static void hex_into(struct page *p, uint32_t at, const char *hex)
 	}
 }
 
-/* Walks a page to its commit; each record as "time+offset/length ". */
+/* Walks a page up to its commit; each record as "time+offset/length ". */
 static const char *walk(struct page *p, int *last)
 {
 	static char text[65536];
@@ -127,14 +126,14 @@ TEST(subbuf_recorded_marks_are_walked)
 	memset(p.bytes + 76, 'x', 150);
 	p.bytes[76 + 150] = '\n';
 	hex_into(&p, 16 + 244 - 28, last_mark);
-	/* The kernel's own text of them: 6582.632676, 6582.934350 and 6582.934385. */
+	/* In the kernel's text: 6582.632676, 6582.934350 and 6582.934385. */
 	assert_string_equal(walk(&p, &last),
 			    "0+20/24 301674063+60/172 301709226+236/24 ");
 	assert_int_equal(last, 0);
 	free(p.bytes);
 }
 
-/* System calls of dd; an interrupt within the second record's writing brought a stamp. */
+/* System calls of dd; an interrupt during the second record added a timestamp. */
 static const char stamped[] =
 	"83150000de0010027f1500000900000006000000ba0100007f15000001000000000000000100000000"
 	"0000001f36256cfdf0010010000000bb0100007f150000000000000000000000000000000000000010"
@@ -144,7 +143,7 @@ static const char stamped[] =
 	"0000000000000000000000";
 
 /* [T9] */
-TEST(subbuf_recorded_absolute_stamp_is_the_time)
+TEST(subbuf_recorded_absolute_timestamp_is_the_time)
 {
 	struct page p = page_new(4096, 17076444013891);
 	int last;
@@ -152,14 +151,14 @@ TEST(subbuf_recorded_absolute_stamp_is_the_time)
 	hex_into(&p, 16, stamped);
 	p.len = 16 + (sizeof(stamped) - 1) / 2;
 	set_commit(&p, p.len - KMES_SUBBUF_HEADER);
-	/* The kernel's text: 17076.444014, .444014, .444015, .444015 and .444016. */
+	/* In the kernel's text: 17076.444014, .444014, .444015, .444015 and .444016. */
 	assert_string_equal(walk(&p, &last),
 			    "172+20/12 172+36/24 1133+72/64 1491+140/24 1744+168/64 ");
 	assert_int_equal(last, 0);
 	free(p.bytes);
 }
 
-/* 145 records of sys_exit, 1595 before them overwritten: the kernel's overrun. */
+/* 145 records of sys_exit after 1595 overwritten ones: the kernel's overrun. */
 static struct page recorded_exits(void)
 {
 	struct page p = page_new(4096, 0);
@@ -174,7 +173,7 @@ static struct page recorded_exits(void)
 }
 
 /* [T8] */
-TEST(subbuf_recorded_miss_tells_its_count)
+TEST(subbuf_recorded_miss_has_its_count)
 {
 	struct page p = recorded_exits();
 	struct kmes_subbuf_head head;
@@ -217,8 +216,8 @@ TEST(subbuf_recorded_miss_without_count_says_so)
 	free(p.bytes);
 }
 
-/* A count is promised, but its bytes would be behind the page. */
-TEST(subbuf_count_behind_the_page_is_none)
+/* A count is announced, but would be past the page. */
+TEST(subbuf_count_past_the_page_is_ignored)
 {
 	struct page p = page_new(4096, 0);
 	struct kmes_subbuf_head head;
@@ -264,14 +263,14 @@ TEST(subbuf_length_in_the_first_word_counts_itself)
 	assert_words("0@9 44  0 0 0 0 0 0 0 0 0 0  1@1 1", "9+24/40 10+68/4 ", 0);
 }
 
-/* [T9] a record that was given up keeps its time, but for the 1 that stands for none */
-TEST(subbuf_padding_is_passed_over)
+/* [T9] a discarded record keeps its time, except for the 1 that means none */
+TEST(subbuf_padding_is_skipped)
 {
 	assert_words("1@5 1  29@20 8 0xFFFFFFFF  1@1 1  29@1 4  1@1 1",
 		     "5+20/4 26+40/4 27+56/4 ", 0);
 }
 
-/* [T9] padding without time ends the page, whatever stands behind it */
+/* [T9] padding without time ends the page, whatever follows */
 TEST(subbuf_last_padding_ends_the_page)
 {
 	assert_words("1@5 1  29@0  1@5 1", "5+20/4 ", 0);
@@ -291,7 +290,7 @@ TEST(subbuf_time_extend_adds_its_upper_word)
 }
 
 /* [T9] */
-TEST(subbuf_absolute_stamp_replaces_the_time)
+TEST(subbuf_absolute_timestamp_replaces_the_time)
 {
 	struct page p = page_new(4096, 1000);
 
@@ -299,8 +298,8 @@ TEST(subbuf_absolute_stamp_replaces_the_time)
 	assert_walk(&p, "2147482654+28/4 ", 0);
 }
 
-/* [T9] the stamp has 59 bits; those above are of the time before, or one more */
-TEST(subbuf_absolute_stamp_keeps_the_upper_bits)
+/* [T9] the timestamp has 59 bits; those above are the previous time's, or one more */
+TEST(subbuf_absolute_timestamp_keeps_the_upper_bits)
 {
 	struct page p = page_new(4096, (3ull << 59) + 100);
 
@@ -321,8 +320,8 @@ TEST(subbuf_larger_than_a_page)
 	assert_walk(&p, want, 0);
 }
 
-/* [T4] what is copied later is walked on with the time of before */
-TEST(subbuf_walk_goes_on_when_more_was_copied)
+/* [T4] bytes copied later continue with the time so far */
+TEST(subbuf_walk_resumes_when_more_was_copied)
 {
 	struct page p = page_new(4096, 7);
 	struct kmes_subbuf_record rec;
@@ -344,7 +343,7 @@ TEST(subbuf_walk_goes_on_when_more_was_copied)
 	free(p.bytes);
 }
 
-/* ---- pages that lie ---- */
+/* ---- corrupt pages ---- */
 
 TEST(subbuf_commit_beyond_the_page_is_refused)
 {
@@ -377,7 +376,7 @@ TEST(subbuf_extend_is_never_backwards_or_beyond)
 	free(p.bytes);
 }
 
-/* A record behind the good one that goes on past the end, or that no kernel writes. */
+/* After a good record one that exceeds the page, or that no kernel writes. */
 TEST(subbuf_bad_records_end_the_walk)
 {
 	static const char *const bad[] = {
@@ -402,7 +401,7 @@ TEST(subbuf_bad_records_end_the_walk)
 		assert_words(bad[i], "5+20/4 ", -EBADMSG);
 }
 
-TEST(subbuf_padding_of_no_length_moves_on)
+TEST(subbuf_padding_without_length_advances)
 {
 	/* Its length word is then parsed as a record without length. */
 	assert_words("29@5 0  1@1 1", "", -EBADMSG);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Trace records to events: each kind of field, by format files as the kernel writes them. */
+/* Trace records to events: each kind of field, with format files as in the kernel. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static struct kmes_trace_formats *formats_of(const char *text)
 	return f;
 }
 
-/* The record as kmes-dump prints it, without its time. */
+/* The record as kmes-dump prints it, without the time. */
 static const char *show(struct kmes_trace_formats *f, const struct record *r)
 {
 	const struct kmes_format_options options = { .time = KMES_TIME_NONE };
@@ -76,7 +76,7 @@ static const char *show(struct kmes_trace_formats *f, const struct record *r)
 	uint32_t size;
 
 	assert_non_null(exact);
-	memcpy(exact, r->bytes, r->len); /* a sanitizer sees each step beyond */
+	memcpy(exact, r->bytes, r->len); /* so that a sanitizer sees any overrun */
 	size = kmesp_trace_convert(f, &stamp, exact, r->len, false, bytes, sizeof(bytes));
 	free(exact);
 	assert_true(size);
@@ -132,7 +132,7 @@ TEST(trace_format_strings_fixed_dynamic_and_relative)
 
 	add(&r, "bash\0rubbish....", 16);
 	add_int(&r, 32 | 6 << 16, 4);
-	add_int(&r, 6 | 4 << 16, 4); /* behind its own word, which ends at 32 */
+	add_int(&r, 6 | 4 << 16, 4); /* after its own word, which ends at 32 */
 	add(&r, "/bin/x", 6);
 	add(&r, "abc", 4);
 	assert_string_equal(show(f, &r),
@@ -172,8 +172,8 @@ TEST(trace_format_arrays_pointers_and_masks)
 		"bytes: 0xaabbcc}\n");
 }
 
-/* A probe's lists: the brackets are empty, the size stands beside them. */
-TEST(trace_format_lists_told_by_their_size_alone)
+/* A probe's lists: empty brackets, and the size in a field of its own. */
+TEST(trace_format_lists_with_only_a_size)
 {
 	struct kmes_trace_formats *f = formats_of(
 		"name: probe\nID: 907\n" COMMON FIELD("u64 longs[]", 8, 16, 0)
@@ -195,7 +195,7 @@ TEST(trace_format_lists_told_by_their_size_alone)
 		"pairs: 0x0405, odd: 0xffffffff0909}\n");
 }
 
-/* As a probe has them of several texts, and as no kernel has them; what is behind is read. */
+/* As a probe of several strings writes, and as no kernel does; later fields are read. */
 TEST(trace_format_odd_declarations_are_bytes)
 {
 	static const char *const odd[] = {
@@ -248,7 +248,7 @@ TEST(trace_format_structures_are_bytes)
 		"b: 0x303132333435363738396162, c: 0x636465}\n");
 }
 
-TEST(trace_format_field_without_size_takes_the_rest)
+TEST(trace_format_field_without_size_extends_to_the_end)
 {
 	struct kmes_trace_formats *f = formats_of("name: print\nID: 5\n" COMMON FIELD(
 		"unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0) PRINT);
@@ -302,7 +302,7 @@ TEST(trace_format_unknown_records_are_bytes)
 			    "cpu3  #7  TRACE  ftrace.unknown.0  {raw: 0x89}\n");
 }
 
-TEST(trace_format_that_makes_no_sense_is_refused)
+TEST(trace_format_malformed_is_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -321,10 +321,10 @@ TEST(trace_format_that_makes_no_sense_is_refused)
 }
 
 /*
- * Nothing is written past the room, as a sanitizer sees; an event is whole or none, and
- * none only where little would be left behind it.
+ * Nothing is written past the buffer, as a sanitizer checks; an event is complete or
+ * omitted, and omitted only where it would nearly fill the buffer.
  */
-TEST(trace_format_event_without_room_is_none)
+TEST(trace_format_event_without_room_is_omitted)
 {
 	const struct kmes_trace_stamp stamp = { .ts_ns = 1, .seq = 1 };
 	struct kmes_trace_formats *f =
@@ -362,12 +362,12 @@ TEST(trace_format_event_without_room_is_none)
 	kmesp_trace_formats_free(f);
 }
 
-/* A name and a number are known, the fields make no sense. */
+/* The name and number are known, the fields are malformed. */
 TEST(trace_format_event_of_unknown_fields_has_its_name)
 {
 	static const char *const fields[] = {
 		"format:\n\tfield:(((;\toffset:0;\n",
-		/* Given up behind some. */
+		/* Malformed after some valid fields. */
 		COMMON FIELD("u8 a", 8, 1, 0) FIELD("u8 b", 9, 1, 0)
 			FIELD("u8 c", 10, 1, 0)
 				FIELD("u8 d", 11, 1, 0) "\tfield:int e[2][3];\n",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * A mapped trace buffer read to its events, where the test is the kernel: it lays out the
- * pages, and an ioctl of its own moves the reader as each test wants it.
+ * Reading a mapped trace buffer, with the test as the kernel: it fills the pages, and its
+ * own ioctl advances the reader as each test requires.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define META_SIZE 4096u
 #define SUBBUFS 4u
-#define RECORD 16u /* bytes of one of ours, its head counted */
+#define RECORD 16u /* bytes of a record with its head */
 
 static const char format_text[] =
 	"name: e\nID: 1\nformat:\n"
@@ -38,10 +38,10 @@ static struct {
 
 /* ---- the kernel's part ---- */
 
-/* What the meta page shows after a move of the reader. */
+/* The meta page after the reader is advanced. */
 struct step {
 	uint32_t id, read;
-	uint64_t overrun, records; /* records: all that were read by then */
+	uint64_t overrun, records; /* records: all that have been read */
 	int error;
 };
 
@@ -56,7 +56,7 @@ static void show(const struct step *step)
 	t.meta->read = step->records;
 }
 
-/* In place of the C library's. After the script nothing changes any more. */
+/* Replaces the C library's. After the script nothing changes. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	assert_int_equal(fd, t.map.fd);
@@ -83,7 +83,7 @@ static void set_commit(uint32_t id, uint64_t commit)
 	memcpy(subbuf(id) + 8, &commit, sizeof(commit));
 }
 
-/* Records with the numbers from `first` on, a nanosecond from one to the next. */
+/* Records numbered from `first`, a nanosecond apart. */
 static void fill(uint32_t id, uint64_t ts_ns, uint8_t first, uint32_t count)
 {
 	uint8_t *at = subbuf(id) + KMES_SUBBUF_HEADER;
@@ -152,7 +152,7 @@ static void end(void)
 	kmesp_trace_formats_free(t.formats);
 }
 
-/* The next event's number, -1 when there is none now. */
+/* The next event's number, or -1. */
 static int next(void)
 {
 	const struct kmes_event *e = &t.ring.head;
@@ -202,18 +202,18 @@ TEST(trace_reader_finds_the_sub_buffer_by_its_id)
 	end();
 }
 
-/* [T4] what was read before our time, and what was read by us, is not read again */
-TEST(trace_reader_goes_on_from_its_own_offset)
+/* [T4] what was read before, by others or this reader, is not read again */
+TEST(trace_reader_continues_from_its_own_offset)
 {
 	begin(4096);
 	fill(0, 100, 1, 6);
-	/* What stands in the meta page before the first move. */
+	/* The meta page before the first advance. */
 	show(&(struct step){ .id = 0, .read = 2 * RECORD, .records = 2 });
 	PLAY({ .id = 0, .read = 3 * RECORD, .records = 3 },
 	     { .id = 0, .read = 3 * RECORD, .records = 3 },
 	     { .id = 0, .read = 6 * RECORD, .records = 6 });
 	assert_int_equal(next(), 3);
-	/* Its time counts from the sub-buffer's start. */
+	/* Times are relative to the sub-buffer's start. */
 	assert_int_equal(t.ring.head.ts_ns, 103 + t.clock.offset_ns);
 	assert_int_equal(next(), -1);
 	assert_int_equal(next(), 4);
@@ -225,8 +225,8 @@ TEST(trace_reader_goes_on_from_its_own_offset)
 	end();
 }
 
-/* [T4] the same sub-buffer's turn comes again after others */
-TEST(trace_reader_begins_a_sub_buffer_anew)
+/* [T4] the same sub-buffer is used again after others */
+TEST(trace_reader_starts_a_reused_sub_buffer_from_the_beginning)
 {
 	begin(4096);
 	fill(0, 100, 1, 2);
@@ -244,8 +244,8 @@ TEST(trace_reader_begins_a_sub_buffer_anew)
 	end();
 }
 
-/* [T8] with the count behind the records, without one, and found at an empty buffer */
-TEST(trace_reader_tells_what_was_lost)
+/* [T8] with a count after the records, without one, and found at an empty buffer */
+TEST(trace_reader_reports_losses)
 {
 	const uint64_t count = 40;
 
@@ -275,7 +275,7 @@ TEST(trace_reader_tells_what_was_lost)
 }
 
 /* [T9] */
-TEST(trace_reader_takes_sub_buffers_of_several_pages)
+TEST(trace_reader_reads_sub_buffers_of_several_pages)
 {
 	int i;
 
@@ -292,7 +292,7 @@ TEST(trace_reader_takes_sub_buffers_of_several_pages)
 	end();
 }
 
-/* [T9] a bad sub-buffer is passed over with a note; its records are lost, others are not */
+/* [T9] a bad sub-buffer is skipped with a note; only its records are lost */
 TEST(trace_reader_notes_bad_sub_buffers)
 {
 	static const struct {
@@ -336,7 +336,7 @@ TEST(trace_reader_notes_bad_sub_buffers)
 	}
 }
 
-/* [T9] a record that cannot be: those before it are shown, those behind it are lost */
+/* [T9] a bad record: those before it are returned, those after it are lost */
 TEST(trace_reader_notes_a_bad_record)
 {
 	const uint32_t too_long = 28 | 1 << 5;
@@ -355,7 +355,7 @@ TEST(trace_reader_notes_a_bad_record)
 	end();
 }
 
-/* What was lost before does not hide what is lost after it. */
+/* An earlier loss does not hide a later one. */
 TEST(trace_reader_notes_a_cleared_buffer)
 {
 	begin(4096);
@@ -382,7 +382,7 @@ TEST(trace_reader_notes_a_cleared_buffer)
 	end();
 }
 
-/* [T9] what was refused is noted once, and not looked at again */
+/* [T9] a refused sub-buffer is noted once, and not read again */
 TEST(trace_reader_notes_a_bad_sub_buffer_once)
 {
 	begin(4096);
@@ -401,8 +401,8 @@ TEST(trace_reader_notes_a_bad_sub_buffer_once)
 	end();
 }
 
-/* [T2] an id that no sub-buffer has does not spoil the one that is being read */
-TEST(trace_reader_goes_on_behind_an_id_of_none)
+/* [T2] an unknown id does not affect the sub-buffer being read */
+TEST(trace_reader_continues_after_an_unknown_id)
 {
 	begin(4096);
 	fill(0, 100, 1, 4);
@@ -419,8 +419,8 @@ TEST(trace_reader_goes_on_behind_an_id_of_none)
 	end();
 }
 
-/* An offset that goes back without that: nothing of the sub-buffer is shown twice. */
-TEST(trace_reader_notes_an_offset_that_went_back)
+/* An offset that goes back without reuse: nothing is returned twice. */
+TEST(trace_reader_notes_an_offset_going_backwards)
 {
 	begin(4096);
 	fill(0, 100, 1, 6);
@@ -448,8 +448,8 @@ static uint32_t random_below(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* Whatever meta page and sub-buffers say: it ends, and each number is there once. */
-TEST(trace_reader_goes_through_pages_that_lie)
+/* With any meta page and sub-buffers: it ends, and each number is returned once. */
+TEST(trace_reader_survives_corrupt_pages)
 {
 	enum { STEPS = 20000 };
 	struct step *steps = calloc(STEPS, sizeof(*steps));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What the tracefs source decides without a kernel: loss, sentences, names of events. */
+/* The tracefs source without a kernel: loss, messages, names of events. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct kmes_subbuf_head counted = { .commit = 100,
 						 .missed = true,
 						 .has_count = true };
 
-/* [T1] where the kernel puts them */
+/* [T1] */
 TEST(trace_ring_meta_page_has_the_kernels_layout)
 {
 	assert_int_equal(offsetof(struct kmes_trace_meta, meta_page_size), 0);
@@ -59,8 +59,8 @@ TEST(trace_ring_loss_without_count_is_the_change_of_overrun)
 	assert_int_equal(loss.pending, 600);
 }
 
-/* [T8] overrun was ahead of what the page had lost: the sum stays overrun's */
-TEST(trace_ring_loss_told_early_is_not_told_again)
+/* [T8] overrun was ahead of the page's loss: the total is that of overrun */
+TEST(trace_ring_loss_reported_early_is_not_repeated)
 {
 	struct kmes_trace_loss loss = { 0 };
 
@@ -70,7 +70,7 @@ TEST(trace_ring_loss_told_early_is_not_told_again)
 	assert_int_equal(loss.pending, 1000);
 }
 
-/* [T8] what no page tells of is told when the buffer is empty */
+/* [T8] a loss that no page shows is reported when the buffer is empty */
 TEST(trace_ring_loss_settles_on_an_empty_buffer)
 {
 	struct kmes_trace_loss loss = { 0 };
@@ -130,7 +130,7 @@ TEST(trace_ring_clock_is_measured_again)
 	struct kmes_trace_clock clock = { 0 };
 
 	kmesp_trace_clock_update(&clock);
-	clock.offset_ns = 1; /* as after a step of the clock */
+	clock.offset_ns = 1; /* as after a clock step */
 	kmesp_trace_clock_update(&clock);
 	assert_int_equal(clock.offset_ns, 1);
 	clock.measured_ns -= 200000000;
@@ -200,7 +200,7 @@ TEST(trace_select_unknown_offers_the_nearest)
 			    "tracefs: no such event: 'sys_entr'; similar: "
 			    "raw_syscalls/sys_enter");
 	assert_string_equal(chosen("sched,zzzzz"), "tracefs: no such event: 'zzzzz'");
-	/* Nothing is near to what is longer than any name. */
+	/* Nothing is similar to a text longer than any name. */
 	memset(want, '0', sizeof(want) - 1);
 	want[sizeof(want) - 1] = '\0';
 	snprintf(text, sizeof(text), "tracefs: no such event: '%.128s'", want);

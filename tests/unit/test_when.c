@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Points in time for --since and --until: each form, its bounds, zones, and the day meant. */
+/* Times for --since and --until: each form, bounds, time zones, resolving the date. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -12,7 +12,7 @@
 /* 2026-11-29T20:21:22.123456789Z */
 #define NOW 1795983682123456789ull
 
-/* An hour east of UTC, two in summer, without any file of the system. */
+/* UTC+1, in summer UTC+2, without the system's files. */
 #define TZ_BERLIN "CET-1CEST,M3.5.0,M10.5.0/3"
 
 static void set_zone(const char *zone)
@@ -53,7 +53,7 @@ TEST(when_iso_forms_mean_the_same_instant)
 		assert_int_equal(absolute(texts[i]), NOW);
 }
 
-TEST(when_parts_left_out_are_zero)
+TEST(when_omitted_parts_are_zero)
 {
 	assert_int_equal(absolute("2026-11-29T20:21:22Z"), 1795983682 * SECOND);
 	assert_int_equal(absolute("2026-11-29T20:21Z"), 1795983660 * SECOND);
@@ -73,7 +73,7 @@ TEST(when_epoch_and_nanoseconds_are_exact)
 	assert_int_equal(absolute("@0"), 0);
 	assert_int_equal(absolute("0.000000010"), 10);
 	assert_int_equal(absolute("@1.5"), 1500000000);
-	/* The last one that a stamp can tell. */
+	/* The last representable timestamp. */
 	assert_int_equal(absolute("@18446744073.709551615"), UINT64_MAX);
 	assert_int_equal(absolute("18446744073709551615"), UINT64_MAX);
 	assert_int_equal(absolute("2554-07-21T23:34:33.709551615Z"), UINT64_MAX);
@@ -87,11 +87,11 @@ TEST(when_age_counts_back_from_now)
 	assert_int_equal(absolute("2d"), NOW - 172800 * SECOND);
 	assert_int_equal(absolute("30"), NOW - 30 * SECOND);
 	assert_int_equal(absolute("0s"), NOW);
-	/* Longer ago than the epoch is since ever. */
+	/* Before the epoch: unbounded. */
 	assert_int_equal(absolute("100000d"), 0);
 }
 
-TEST(when_nonsense_is_refused)
+TEST(when_malformed_is_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -134,7 +134,7 @@ TEST(when_nonsense_is_refused)
 		"1969-12-31",
 		"2555-01-01",
 		"2554-07-21T23:34:33.709551616Z",
-		"2554-07-21T23:34:33.709551Z", /* all of that microsecond */
+		"2554-07-21T23:34:33.709551Z", /* the entire microsecond */
 		"@18446744073.709551616",
 		"@18446744074",
 		"26-11-29",
@@ -171,7 +171,7 @@ TEST(when_clock_is_the_latest_not_after_now)
 	assert_int_equal(kmesp_when_before(&when, NOW), 1795910400 * SECOND);
 	when = parsed("20:22", false);
 	assert_int_equal(kmesp_when_before(&when, NOW), (1795983720 - 86400) * SECOND);
-	/* 22:21 in a zone two hours east is 20:21 in UTC, 01:00 there the evening before. */
+	/* 22:21 at UTC+2 is 20:21 UTC; 01:00 there is the evening before. */
 	when = parsed("22:21+02:00", false);
 	assert_int_equal(kmesp_when_before(&when, NOW), 1795983660 * SECOND);
 	when = parsed("01:00+02:00", false);
@@ -187,7 +187,7 @@ TEST(when_clock_is_the_first_after_the_start)
 	assert_int_equal(kmesp_when_after(&when, NOW), (1795983660 + 86400) * SECOND);
 	assert_int_equal(kmesp_when_after(&when, 1795983660 * SECOND),
 			 1795983660 * SECOND);
-	/* The first event's own time, as it was printed, cut to microseconds. */
+	/* The first event's own time as printed, truncated to microseconds. */
 	when = parsed("20:21:22.123456", false);
 	assert_int_equal(kmesp_when_after(&when, NOW), NOW - 789);
 	assert_int_equal(when.unit_ns, 1000);
@@ -202,7 +202,7 @@ TEST(when_local_times_follow_the_zone)
 	set_zone(TZ_BERLIN);
 	assert_int_equal(parsed("2026-11-29T21:21:22", true).ns, 1795983682 * SECOND);
 	assert_int_equal(parsed("2026-07-01T12:00", true).ns, 1782900000 * SECOND);
-	/* What names its zone is not moved, nor is anything without `local`. */
+	/* Times with a zone are not shifted, nor is anything without `local`. */
 	assert_int_equal(parsed("2026-11-29T20:21:22Z", true).ns, 1795983682 * SECOND);
 	assert_int_equal(parsed("2026-11-29T20:21:22", false).ns, 1795983682 * SECOND);
 	assert_int_equal(parsed("@1795983682", true).ns, 1795983682 * SECOND);
@@ -212,7 +212,7 @@ TEST(when_local_times_follow_the_zone)
 	when = parsed("21:22", true);
 	assert_int_equal(kmesp_when_before(&when, NOW), (1795983720 - 86400) * SECOND);
 	assert_int_equal(kmesp_when_after(&when, NOW), 1795983720 * SECOND);
-	/* Midnight there is 23:00 of the day before in UTC. */
+	/* Midnight there is 23:00 UTC of the day before. */
 	when = parsed("00:00", true);
 	assert_int_equal(kmesp_when_before(&when, NOW), (1795910400 - 3600) * SECOND);
 	assert_int_equal(kmesp_when_after(&when, NOW), (1795996800 - 3600) * SECOND);
