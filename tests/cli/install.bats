@@ -103,7 +103,7 @@ build_installed() {
 
 @test "kmes(3) documents what the installed headers declare, and its example compiles" {
 	make_here install
-	sed -n 's/^\.Fn \(kmes_[a-z_]*\).*/\1/p' root/usr/share/man/man3/kmes.3 | sort -u >documented
+	sed -n 's/^\.F[no] \(kmes_[a-z_]*\).*/\1/p' root/usr/share/man/man3/kmes.3 | sort -u >documented
 	sed -n '/^#define/d; s/^[a-z_].*[ *]\(kmes_[a-z_]*\)(.*/\1/p' \
 		root/usr/include/kmes/kmes{,_abi,_types,_version,_view}.h | sort -u >declared
 	diff documented declared
