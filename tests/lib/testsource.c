@@ -59,12 +59,12 @@ static int attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping *ma
 			map->generation = ring->w.generation;
 	}
 	pthread_mutex_unlock(&ts->lock);
+	if (ring && ts->on_attach)
+		ts->on_attach(ts, cpu);
 	if (!alive(src))
 		return kmes_error_set(err, -EPIPE, "cpu%u: the test source ended", cpu);
 	if (!ring)
 		return kmes_error_set(err, -EINVAL, "cpu%u: no ring", cpu);
-	if (ts->on_attach)
-		ts->on_attach(ts, cpu);
 	return 0;
 }
 

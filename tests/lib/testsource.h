@@ -32,7 +32,7 @@ struct testsource {
 	int retired_count;
 	uint64_t fixed_capacity; /* what is really mapped, if not 0 */
 	uint32_t attaches;
-	/* Called when a mapping is made and before anybody looks at it. */
+	/* Called when a ring is attached to, also after the end, before its page is read. */
 	void (*on_attach)(struct testsource *ts, uint16_t cpu);
 };
 

@@ -231,6 +231,92 @@ TEST(capture_prefixes_yield_their_complete_events)
 	check_prefixes(&captured_packed);
 }
 
+enum { HEADER = 64, EVENT = 116, EVENTS = HEADER + 5 * EVENT };
+
+/* Reads pieces of a small plain capture in a row: the events, the result and the notes. */
+static int read_pieces(const char *pieces, unsigned int *events, char *note, size_t size)
+{
+	static const size_t starts[] = { 0, HEADER, HEADER + 2 * EVENT, EVENTS };
+	uint8_t buf[4096], joined[8192];
+	size_t len = small_capture(&captured_plain, buf, sizeof(buf)), used = 0;
+	struct kmes_capture_reader *r;
+	struct kmes_item item;
+	int fd, rc;
+
+	for (; *pieces; pieces++) {
+		size_t i = (size_t)(*pieces - '0');
+		size_t end = i + 1 < COUNT(starts) ? starts[i + 1] : len;
+
+		memcpy(joined + used, buf + starts[i], end - starts[i]);
+		used += end - starts[i];
+	}
+	fd = file_of(joined, used);
+	r = open_at(fd, 0, false);
+	*events = 0;
+	note[0] = '\0';
+	while ((rc = kmesp_capture_next(r, &item)) == 1) {
+		*events += item.kind == KMES_ITEM_EVENT;
+		if (item.kind == KMES_ITEM_NOTE)
+			snprintf(note, size, "%s", item.note);
+	}
+	if (rc != -ENODATA)
+		snprintf(note, size, "%s", kmesp_capture_error(r));
+	kmesp_capture_close(r);
+	close(fd);
+	return rc;
+}
+
+/* Pieces: 0 the header, 1 two events, 2 three events, 3 the end record. */
+TEST(capture_end_record_must_agree_with_the_events)
+{
+	static const struct {
+		const char *pieces;
+		int rc;
+		unsigned int events;
+		const char *note;
+	} cases[] = {
+		{ "0123", -ENODATA, 5, "" },
+		{ "013", -EBADMSG, 2, "holds 2 events where its end says 5" },
+		{ "01223", -EBADMSG, 8, "holds 8 events where its end says 5" },
+		/* Another one appended: a missing end record is reported. */
+		{ "01230123", -ENODATA, 10, "" },
+		{ "010123", -ENODATA, 7,
+		  "has no end before the capture that begins at byte 296" },
+		{ "00123", -ENODATA, 5, "" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		unsigned int events;
+		char note[512];
+		int rc = read_pieces(cases[i].pieces, &events, note, sizeof(note));
+
+		if (rc != cases[i].rc || events != cases[i].events ||
+		    strcmp(note, cases[i].note))
+			fail_msg("%s: %d, %u events, '%s'", cases[i].pieces, rc, events,
+				 note);
+	}
+}
+
+TEST(capture_loss_of_impossible_sequences_is_refused)
+{
+	static const struct kmes_loss bad[] = { { 1, 0, 3, 1 }, { 1, 5, 4, 1 } };
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct kmes_capture_writer *w;
+		struct kmes_capture_reader *r;
+		struct kmes_item item;
+		int fd = captured_file(&w, &captured_plain);
+
+		assert_int_equal(kmesp_capture_add_loss(w, &bad[i]), 0);
+		assert_int_equal(kmesp_capture_end(w, NULL), 0);
+		r = open_at(fd, 0, false);
+		assert_int_equal(kmesp_capture_next(r, &item), -EBADMSG);
+		assert_non_null(strstr(kmesp_capture_error(r), "no loss before byte"));
+		kmesp_capture_close(r);
+		close(fd);
+	}
+}
+
 /* ---- damage ---- */
 
 enum { MEMBERS = 6, EACH = 4 };

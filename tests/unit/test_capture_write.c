@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "captured.h"
@@ -173,6 +175,29 @@ TEST(capture_safe_events_are_those_in_the_file)
 	assert_int_equal(lseek(fd, 0, SEEK_END), 64 + 2 * 96);
 	captured_add(w, 3, 10);
 	assert_int_equal(kmesp_capture_end(w, NULL), 0);
+	close(fd);
+}
+
+/* The file ends within the second event, which the next write cannot complete. */
+TEST(capture_safe_events_are_complete_ones)
+{
+	struct rlimit before, limit;
+	struct kmes_capture_writer *w;
+	int fd = captured_file(&w, &captured_plain);
+	uint64_t safe;
+
+	captured_add(w, 1, 10);
+	captured_add(w, 2, 10);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 64 + 96 + 90;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(kmesp_capture_end(w, &safe), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 64 + 96 + 90);
+	assert_int_equal(safe, 1);
 	close(fd);
 }
 

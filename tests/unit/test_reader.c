@@ -356,6 +356,28 @@ TEST(reader_of_an_ended_source_reads_all_and_ends)
 	assert_int_equal(kmes_reader_next(rd, &item), -ESHUTDOWN);
 }
 
+static void emit_the_last(struct testsource *source, uint16_t cpu)
+{
+	(void)source;
+	(void)cpu;
+	emit(0, 3);
+}
+
+/* Written to a ring already found empty, just before the end is noticed. [M9] */
+TEST(reader_of_an_ended_source_reads_what_came_just_before_the_end)
+{
+	fixture_begin(2, K64);
+	fixture_start(KMES_ORDER_TIME, false, false);
+	assert_int_equal(testlog_drain(got, rd), 0);
+	ts->on_attach = emit_the_last;
+	ts->ended = true;
+	ts->rings[1]->producer->generation = 2;
+	assert_int_equal(testlog_drain(got, rd), 0);
+	assert_string_equal(got->text, "");
+	assert_int_equal(testlog_drain(got, rd), -ESHUTDOWN);
+	assert_string_equal(got->text, "0.1 ");
+}
+
 /* [A10] [A9] [C2] [C3] */
 TEST(reader_two_on_the_same_rings_are_independent)
 {
