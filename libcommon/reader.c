@@ -28,41 +28,6 @@ _Static_assert(HOLD_NS / MARK_NS == KMES_RING_MARKS, "marks younger than HOLD_NS
 /* Idle rings are looked at after this many events of the others. */
 #define LOOK_EVERY 1024u
 
-/* ---- the heap ---- */
-
-static bool ring_before(const struct kmes_ring *a, const struct kmes_ring *b)
-{
-	return a->merge.key != b->merge.key ? a->merge.key < b->merge.key
-					    : a->cpu < b->cpu;
-}
-
-static void heap_down(struct kmes_reader *rd, unsigned int i)
-{
-	struct kmes_ring *ring = rd->heap[i];
-
-	for (;;) {
-		unsigned int child = 2 * i + 1;
-
-		if (child >= rd->heap_len)
-			break;
-		if (child + 1 < rd->heap_len &&
-		    ring_before(rd->heap[child + 1], rd->heap[child]))
-			child++;
-		if (!ring_before(rd->heap[child], ring))
-			break;
-		rd->heap[i] = rd->heap[child];
-		i = child;
-	}
-	rd->heap[i] = ring;
-}
-
-static void heap_pop(struct kmes_reader *rd)
-{
-	rd->heap[0] = rd->heap[--rd->heap_len];
-	if (rd->heap_len)
-		heap_down(rd, 0);
-}
-
 /* ---- rings ---- */
 
 /* kmesp_ring_peek, noting what else the ring has to tell. */
@@ -83,12 +48,14 @@ static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 }
 
 /* Where the ring's head belongs: events that were held long enough go at once. */
-static void ring_set_key(const struct kmes_reader *rd, struct kmes_ring *ring)
+static struct kmes_heap_entry ring_entry(const struct kmes_reader *rd,
+					 struct kmes_ring *ring)
 {
-	ring->merge.key = ring->head.ts_ns;
-	if (kmesp_ring_position(ring) < ring->merge.late_pos &&
-	    ring->merge.key > rd->watermark_ns)
-		ring->merge.key = rd->watermark_ns;
+	uint64_t key = ring->head.ts_ns;
+
+	if (kmesp_ring_position(ring) < ring->merge.late_pos && key > rd->watermark_ns)
+		key = rd->watermark_ns;
+	return (struct kmes_heap_entry){ .key = key, .tie = ring->cpu, .item = ring };
 }
 
 /*
@@ -116,7 +83,8 @@ static int reader_look(struct kmes_reader *rd)
 	/* The clock first: what an empty ring brings after this has a later stamp. */
 	uint64_t now = kmesp_clock_ns(CLOCK_REALTIME);
 	uint64_t mono = kmesp_clock_ns(CLOCK_MONOTONIC);
-	unsigned int i;
+	struct kmes_heap *heap = &rd->heap;
+	size_t i;
 
 	rd->until_look = LOOK_EVERY;
 	for (i = 0; i < rd->idle_len;) {
@@ -125,19 +93,20 @@ static int reader_look(struct kmes_reader *rd)
 		if (r < 0)
 			return r;
 		if (r > 0) {
-			rd->heap[rd->heap_len++] = rd->idle[i];
+			heap->entries[heap->len++].item = rd->idle[i];
 			rd->idle[i] = rd->idle[--rd->idle_len];
 		} else {
 			i++;
 		}
 	}
 	rd->watermark_ns = now - SLACK_NS;
-	for (i = 0; i < rd->heap_len; i++) {
-		ring_set_late(rd->heap[i], mono);
-		ring_set_key(rd, rd->heap[i]);
+	for (i = 0; i < heap->len; i++) {
+		struct kmes_ring *ring = heap->entries[i].item;
+
+		ring_set_late(ring, mono);
+		heap->entries[i] = ring_entry(rd, ring);
 	}
-	for (i = rd->heap_len / 2; i-- > 0;)
-		heap_down(rd, i);
+	kmesp_heap_build(heap);
 	return 0;
 }
 
@@ -153,21 +122,21 @@ static int reader_advance_time(struct kmes_reader *rd)
 	if (r < 0)
 		return r;
 	if (r == 0) {
-		heap_pop(rd);
+		kmesp_heap_pop(&rd->heap);
 		rd->idle[rd->idle_len++] = ring;
 		return 0;
 	}
-	ring_set_key(rd, ring);
-	heap_down(rd, 0);
+	rd->heap.entries[0] = ring_entry(rd, ring);
+	kmesp_heap_down(&rd->heap, 0);
 	return 0;
 }
 
 static bool reader_is_top_due(const struct kmes_reader *rd)
 {
-	if (!rd->heap_len)
+	if (!rd->heap.len)
 		return false;
 	return !rd->idle_len || rd->snapshot ||
-	       rd->heap[0]->merge.key <= rd->watermark_ns;
+	       rd->heap.entries[0].key <= rd->watermark_ns;
 }
 
 /* The ring whose head is next: 1, 0 or -errno. */
@@ -183,7 +152,7 @@ static int reader_next_by_time(struct kmes_reader *rd, struct kmes_ring **ring)
 			return 0;
 	}
 	rd->until_look--;
-	*ring = rd->heap[0];
+	*ring = rd->heap.entries[0].item;
 	return 1;
 }
 
@@ -262,7 +231,7 @@ static int reader_end(const struct kmes_reader *rd)
 {
 	if (rd->snapshot)
 		return -ENODATA;
-	return rd->source_gone && !rd->heap_len ? -ESHUTDOWN : 0;
+	return rd->source_gone && !rd->heap.len ? -ESHUTDOWN : 0;
 }
 
 int kmes_reader_next(struct kmes_reader *rd, struct kmes_item *item)
@@ -350,9 +319,9 @@ static int reader_alloc(struct kmes_reader *rd, struct kmes_error *err)
 {
 	int r;
 
-	rd->heap = calloc(rd->ring_count, sizeof(*rd->heap));
+	rd->heap.entries = calloc(rd->ring_count, sizeof(*rd->heap.entries));
 	rd->idle = calloc(rd->ring_count, sizeof(*rd->idle));
-	if (!rd->heap || !rd->idle)
+	if (!rd->heap.entries || !rd->idle)
 		return kmes_error_set(err, -ENOMEM, "out of memory for %u rings",
 				      rd->ring_count);
 	r = kmesp_wait_new(&rd->wait, rd->ring_count);
@@ -397,7 +366,7 @@ void kmes_reader_close(struct kmes_reader *rd)
 	for (i = 0; i < rd->ring_count; i++)
 		kmesp_ring_close(&rd->rings[i]);
 	free(rd->rings);
-	free(rd->heap);
+	free(rd->heap.entries);
 	free(rd->idle);
 	free(rd);
 }

@@ -3,6 +3,7 @@
 #ifndef KMES_READER_H
 #define KMES_READER_H
 
+#include "base/heap.h"
 #include "ring.h"
 
 struct kmes_wait;
@@ -15,9 +16,8 @@ struct kmes_reader {
 	bool snapshot;
 	bool source_gone;
 
-	/* By time: rings with a head as a heap by key, and those without. */
-	struct kmes_ring **heap;
-	unsigned int heap_len;
+	/* By time: rings with a head as a heap, by its stamp and the CPU; rings without. */
+	struct kmes_heap heap;
 	struct kmes_ring **idle;
 	unsigned int idle_len;
 	uint64_t watermark_ns;	 /* CLOCK_REALTIME: no idle ring brings anything older */

@@ -53,7 +53,6 @@ struct kmes_ring_mark {
 
 /* The place of the ring among the others; only reader.c uses it. */
 struct kmes_ring_merge {
-	uint64_t key;
 	struct kmes_ring_mark marks[KMES_RING_MARKS];
 	unsigned int mark_count;
 	uint64_t late_pos; /* events below it were held long enough */

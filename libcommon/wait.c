@@ -283,7 +283,7 @@ int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
 
 	if (timeout_ms < 0 || timeout_ms > SLEEP_MS)
 		timeout_ms = SLEEP_MS;
-	if (rd->heap_len)
+	if (rd->heap.len)
 		nap_ns(HELD_NAP_NS);
 	else if (rd->rings[0].ops->is_polled)
 		/* Should a wake-up ever be missing, what is there is still seen soon. */
