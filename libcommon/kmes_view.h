@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* kmes_view.h - copies bytes out of a ring that is being written. */
+/* kmes_view.h - copies bytes out of a ring while its writer continues. */
 #ifndef KMES_VIEW_H
 #define KMES_VIEW_H
 #include <errno.h>
@@ -17,21 +17,24 @@ struct kmes_ring_view {
 
 /* The result of kmes_ring_copy(). */
 struct kmes_ring_span {
-	__u64 pos;	 /* where the copied bytes start; moves forward when lapped */
-	__u64 write_pos; /* the end of the copy was limited by this one */
-	__u64 tail_pos;	 /* as loaded last; may be ahead of write_pos for a moment */
-	__u32 skip;	 /* the valid bytes start at buf + skip */
-	__u32 len;	 /* valid bytes; 0: empty for now */
+	__u64 pos;	 /* of the first valid byte; moves forward when lapped */
+	__u64 write_pos; /* the one that bounded the copy */
+	__u64 tail_pos;	 /* as loaded last; may be ahead of write_pos for a while */
+	__u32 skip;	 /* the first valid byte is buf[skip] */
+	__u32 len;	 /* valid bytes from there on; 0: none now */
 	bool lapped;	 /* pos had to move */
 };
 
 /*
  * Copies up to `size` bytes of [pos, write_pos) to `buf` and discards the bytes that
- * the writer overwrote during the copy; the rest is consistent (doc/protocol.md,
- * Reading, steps 1 to 7). It starts at an event and may end within one. Never blocks.
- * Retries when it is lapped; after eight attempts, len is 0 and pos is at the tail.
- * Returns -EINVAL for positions that no writer publishes: more than capacity between
- * tail and write_pos.
+ * the writer overwrote meanwhile; the rest is consistent (doc/protocol.md, Reading,
+ * steps 1 to 7). It starts at an event and may end within one. `pos` must be the
+ * position of an event or the end of one.
+ *
+ * Never blocks and makes no system call. If it is lapped eight times in a row, it
+ * returns with span->len 0 and span->pos at the tail. Returns 0, or -EINVAL for
+ * positions that no correct writer publishes (more than the capacity between tail and
+ * write_pos).
  */
 static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void *buf,
 				 __u32 size, struct kmes_ring_span *span)
@@ -69,10 +72,7 @@ static inline int kmes_ring_copy(const struct kmes_ring_view *v, __u64 pos, void
 		if (n > size)
 			n = size;
 		kmes_copy_shared(buf, v->data + (pos & (v->capacity - 1)), n);
-		/*
-		 * Order B, pairs with A: the copy is complete before the tail is
-		 * loaded.
-		 */
+		/* Order B, pairs with A: the tail is loaded after the copy. */
 		kmes_fence_acquire();
 		tail_pos = kmes_load_acquire(&v->producer->tail_pos);
 		span->tail_pos = tail_pos;
