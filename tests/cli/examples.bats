@@ -33,8 +33,7 @@ as_expected() {
 }
 
 @test "each example in README and manual pages runs" {
-	simulator_only "commands of its own"
-	rings_start --slots=2 --demo --capacity=64K
+	sim_start --slots=2 --demo --capacity=64K
 	export XDG_RUNTIME_DIR=$KMES_TMP
 	stub ssh 'shift; exec "$@"'
 	stub systemctl 'kmes-emit -t app.ready'
@@ -55,7 +54,6 @@ as_expected() {
 }
 
 @test "the first example of README shows what its commands print" {
-	simulator_only "commands of its own"
 	local shown
 	shown=$(sed -n '/^```console$/,/^```$/{ //!p }' "$KMES_TOP/README.md")
 	assert_match "$shown" 'kmes-dump: 3 of [0-9]+ events, 0 lost'
