@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * bytes16.h - sixteen bytes at once, in vectors that each compiler maps to its machine.
+ * bytes16.h - compares sixteen bytes at once, in the compilers' generic vectors.
  *
- * A comparison of two vectors gives a vector of marks: 0xff where it holds, 0 elsewhere.
- * The first byte is the lowest of a number (as in the rings themselves).
+ * Comparing two vectors gives a vector of marks: 0xff where it holds, 0 elsewhere. Bytes
+ * are in little-endian order, as in the rings.
+ *
+ * Gain: escaping a string of 8 to 31 bytes takes 6.6 ns byte by byte, 3.7 ns with these
+ * (tests/bench/bench_base.c, as the gains of the other headers).
  */
 #ifndef KMES_BYTES16_H
 #define KMES_BYTES16_H
@@ -24,8 +27,8 @@ static inline kmes_bytes16 kmesp_bytes16_copy(char *p, const uint8_t *s)
 }
 
 /*
- * The same for 1 to 15 bytes. The vector holds no other bytes than these, some of them
- * more than once: it tells whether all are of a kind, and not where one stands.
+ * The same for 1 to 15 bytes. The vector contains these bytes only, some of them more than
+ * once: it shows whether any byte matches, not which one.
  */
 static inline kmes_bytes16 kmesp_bytes16_copy_short(char *p, const uint8_t *s,
 						    uint32_t len)
@@ -69,7 +72,7 @@ static inline bool kmesp_marks16_any(kmes_marks16 marks)
 	return half[0] | half[1];
 }
 
-/* Where the first mark is, of some. */
+/* The index of the first mark; there is at least one. */
 static inline uint32_t kmesp_marks16_first(kmes_marks16 marks)
 {
 	uint64_t half[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* escape.c - strings of strangers made harmless, for text and for JSON; hex and base64. */
+/* escape.c - untrusted strings escaped for text and JSON; bytes as hex and base64. */
 #include "base/escape.h"
 
 #include "base/bytes16.h"
@@ -8,9 +8,9 @@
 
 enum style { TEXT, TYPE, JSON };
 
-/* Bytes of input between two looks at the room that is left. */
+/* Bytes of input between two checks of the remaining room. */
 #define CHUNK 512
-/* What one of them can become: \u0000 for a byte, \udb40\udc00 for four. */
+/* Output per byte of input: \u0000 for one, \udb40\udc00 for four. */
 #define GROWTH 6
 
 static inline bool is_plain(uint8_t c, enum style style)
@@ -19,7 +19,7 @@ static inline bool is_plain(uint8_t c, enum style style)
 	       (c != '"' || style == TYPE);
 }
 
-/* Marks for what cannot be copied as it is; bytes from 0x80 on are negative. */
+/* Marks bytes that cannot be copied verbatim; those from 0x80 up are negative. */
 static inline kmes_marks16 special_marks(kmes_bytes16 v, enum style style)
 {
 	kmes_marks16 marks = (kmes_marks16)v < (int8_t)(style == TYPE ? 0x21 : 0x20);
@@ -30,7 +30,7 @@ static inline kmes_marks16 special_marks(kmes_bytes16 v, enum style style)
 	return marks;
 }
 
-/* Copy the plain characters that s begins with; returns how many. */
+/* Copies the plain characters at the start of s; returns their number. */
 static inline uint32_t copy_plain(char *p, const uint8_t *s, uint32_t len,
 				  enum style style)
 {
@@ -52,7 +52,7 @@ static inline uint32_t copy_plain(char *p, const uint8_t *s, uint32_t len,
 		n += 16;
 		if (n == len)
 			return len;
-		if (n > len - 16) /* the last sixteen, some of them again */
+		if (n > len - 16) /* the last sixteen bytes, which overlap */
 			n = len - 16;
 	}
 }
@@ -81,7 +81,7 @@ static char *put_x(char *p, uint8_t byte)
 	return kmesp_put_hex(p, &byte, 1);
 }
 
-/* An ASCII character that is not plain. */
+/* An ASCII character that needs an escape. */
 static char *put_ascii_escape(char *p, uint8_t c, enum style style)
 {
 	switch (c) {
@@ -100,7 +100,7 @@ static char *put_ascii_escape(char *p, uint8_t c, enum style style)
 	}
 }
 
-/* Characters beyond ASCII from s on, up to the next ASCII one; returns their bytes. */
+/* Non-ASCII characters at s, up to the next ASCII one; returns their length in bytes. */
 static inline uint32_t put_wide(char **p, const uint8_t *s, uint32_t len, uint32_t stop,
 				enum style style)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * float.c - floating point numbers as the shortest text that reads back.
+ * float.c - floating-point numbers as the shortest decimal that round-trips.
  *
- * Exact arithmetic after Steele and White: a number v lies in the middle of an interval of
- * real numbers that are read back as v. Digits of v are made until what is left is
- * smaller than the distance to one of the interval's ends; then the digit that is nearer
- * to v is the last one. All is counted in units of a fraction of v's last bit:
+ * Exact arithmetic after Steele and White: all real numbers in an interval around v read
+ * back as v. Digits of v are generated until the remainder is smaller than the distance to
+ * one end of the interval; the last digit is then the one nearer to v. All quantities are
+ * in units of a fraction of v's last bit:
  *
- *	rest	what of v is not printed yet
+ *	rest	the part of v that has not been printed
  *	one	the value of 1 at the current digit
  *	low	half the gap to the number below v; a quarter of the unit where v is the
- *		first with its exponent, as numbers lie closer below it
+ *		first with its exponent, since numbers below it are denser
  *	high	half the gap to the number above v
  *
  * Numbers from 1e-20 to 2^53 fit into 128 bits with a power of two for `one`; the others
- * take long integers.
+ * need long integers.
  */
 #include "base/float.h"
 
@@ -44,7 +44,7 @@ static bool is_under(int rest_to_low, const struct binary *b)
 	return rest_to_low < 0 || (rest_to_low == 0 && !(b->m & 1));
 }
 
-/* Take the last digit; `rest_to_half` compares what is left with half a digit. */
+/* Stores the last digit; `rest_to_half` compares the remainder with half a digit. */
 static void end_digits(struct decimal *d, unsigned int digit, bool under, bool over,
 		       int rest_to_half)
 {
@@ -58,7 +58,7 @@ static int compare(u128 a, u128 b)
 	return (a > b) - (a < b);
 }
 
-/* For 2^-70 < v < 2^53 with bits behind the point: e from -122 to -1. */
+/* For 2^-70 < v < 2^53 with fractional bits: e from -122 to -1. */
 static void digits_short(struct decimal *d, const struct binary *b)
 {
 	int shift = 2 - b->e;
@@ -68,7 +68,7 @@ static void digits_short(struct decimal *d, const struct binary *b)
 	u128 low = b->is_first ? 1 : 2;
 	uint64_t whole = rest >> shift;
 
-	/* Each whole number has its own interval, so these digits are all needed. */
+	/* Each integer has an interval of its own, so all of its digits are needed. */
 	d->count = whole ? kmesp_put_u64(d->digits, whole) - d->digits : 0;
 	d->point = d->count;
 	rest &= one - 1;
@@ -154,7 +154,7 @@ static void big_subtract(struct big *a, const struct big *b, uint64_t factor)
 	}
 }
 
-/* a / b below 10, leaving the remainder in a; b's highest limb is `top`, well filled. */
+/* a / b, which is below 10; the remainder stays in a. Limb `top` is b's highest. */
 static unsigned int big_divide(struct big *a, const struct big *b, int top)
 {
 	uint64_t quotient = a->limb[top] / (b->limb[top] + 1);
@@ -167,7 +167,7 @@ static unsigned int big_divide(struct big *a, const struct big *b, int top)
 	return quotient;
 }
 
-/* b - a - c, as a sign. */
+/* The sign of b - a - c. */
 static int big_compare_sum(const struct big *b, const struct big *a, const struct big *c)
 {
 	struct big left = *b;
@@ -195,7 +195,7 @@ static int normalize(struct big *one, struct big *rest, struct big *low, struct 
 	while (!one->limb[top])
 		top--;
 	shift = __builtin_clzll(one->limb[top]) - 4;
-	if (shift < 0) { /* its 10-fold would not fit: let it begin in the next limb */
+	if (shift < 0) { /* ten times it would not fit: start in the next limb */
 		shift += 64;
 		top++;
 	}

@@ -25,13 +25,13 @@ struct set {
 };
 
 /*
- * Most patterns are plain text or plain text and a star: the bytes before the first
- * special element are kept apart and compared at once.
+ * Most patterns are plain text, or plain text and a star: the bytes before the first
+ * special element are stored separately and compared at once.
  */
 struct kmes_glob {
 	uint8_t *prefix;
 	size_t prefix_len;
-	struct element *elements; /* what comes behind the prefix */
+	struct element *elements; /* what follows the prefix */
 	size_t count;
 	struct set *sets;
 };
@@ -49,7 +49,7 @@ static bool set_has(const struct set *set, uint8_t byte)
 	return set->bits[byte / 64] >> (byte % 64) & 1;
 }
 
-/* Takes one byte of a set's inside, escaped or not. */
+/* Reads one byte of a set, escaped or not. */
 static bool take_member(const char **pos, const char *end, uint8_t *byte)
 {
 	if (*pos < end && **pos == '\\')
@@ -67,7 +67,7 @@ static bool is_class(char byte)
 	return byte == ':' || byte == '.' || byte == '=';
 }
 
-/* Reads a set; *pos stands behind its bracket. NULL, or what is wrong. */
+/* Reads a set, from the byte after its bracket. NULL, or what is wrong with it. */
 static const char *parse_set(const char **pos, const char *end, struct set *set)
 {
 	static const char open_ended[] = "'[' without its ']'";
@@ -193,8 +193,8 @@ static bool element_matches(const struct kmes_glob *glob, const struct element *
 }
 
 /*
- * A mismatch goes back to the last star only: what an earlier star took need never be
- * tried again, since the last one can take any run itself.
+ * A mismatch backtracks to the last star only: earlier stars need not be tried again,
+ * since the last one can match any run itself.
  */
 static bool elements_match(const struct kmes_glob *glob, const uint8_t *text, size_t len)
 {

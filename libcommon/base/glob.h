@@ -2,10 +2,10 @@
 /*
  * glob.h - shell-like patterns over bytes that carry a length.
  *
- * `*` any run of bytes, `?` one byte, `[a-z_]` one of a set, `[!...]` or `[^...]` one that
- * is not, a backslash takes the next byte as it is, also within a set. No byte is special
- * in the text, the locale plays no part, and matching takes no longer than the product
- * of both lengths.
+ * `*` matches any run of bytes, `?` one byte, `[a-z_]` one of a set, `[!...]` or `[^...]`
+ * one that is not in it; a backslash quotes the next byte, in a set too. No byte of the
+ * text is special, the locale is ignored, and the time is bounded by the product of both
+ * lengths.
  */
 #ifndef KMES_GLOB_H
 #define KMES_GLOB_H
@@ -15,14 +15,14 @@
 struct kmes_glob;
 
 /*
- * Compiles `len` bytes of pattern. -EINVAL: `*why` says in a few words what is wrong with
- * it; -ENOMEM.
+ * Compiles `len` bytes of pattern. 0, -ENOMEM, or -EINVAL: `*why` is a phrase that says
+ * what is wrong with it.
  */
 int kmesp_glob_new(struct kmes_glob **out, const char *pattern, size_t len,
 		   const char **why);
 void kmesp_glob_free(struct kmes_glob *glob);
 
-/* Does the pattern match all of the text? */
+/* Whether the pattern matches all of the text. */
 bool kmesp_glob_matches(const struct kmes_glob *glob, const void *text, size_t len);
 
 #endif

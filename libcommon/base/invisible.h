@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* invisible.h - code points that nobody sees, but that move or turn around what is seen. */
+/* invisible.h - code points without a glyph: controls, joiners, changes of direction. */
 #ifndef KMES_INVISIBLE_H
 #define KMES_INVISIBLE_H
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* outbuf.c - output memory that grows, and the digits. */
+/* outbuf.c - output buffers that grow, and decimal digits. */
 #include "base/outbuf.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ char *kmesp_out_more(struct kmes_outbuf *out)
 {
 	int ret = out->full(out);
 
-	/* Formats have no way to fail: they go on into memory that nobody looks at. */
+	/* Formats cannot fail: they continue in memory whose contents are discarded. */
 	if (ret) {
 		if (!out->error)
 			out->error = ret;
@@ -51,9 +51,9 @@ char *kmesp_out_more(struct kmes_outbuf *out)
 }
 
 /*
- * v, which is below 10^8, as eight digits in the bytes of a word, the first in the lowest.
- * Halves are divided in all lanes at once, by multiplying with an inverse that is exact
- * for as many digits as a lane holds.
+ * v, which is below 10^8, as eight digits, one per byte, the first in the lowest. Each
+ * step divides all lanes at once, by multiplying with an inverse that is exact for the
+ * number of digits in a lane.
  */
 static inline uint64_t eight_digits(uint32_t v)
 {
@@ -73,7 +73,7 @@ static inline char *put_8(char *p, uint32_t v)
 	return p + sizeof(text);
 }
 
-/* v is below 10^8; the bytes behind its digits are overwritten, up to eight in all. */
+/* v is below 10^8; eight bytes are stored in all. */
 static inline char *put_u27(char *p, uint32_t v)
 {
 	uint64_t digits = eight_digits(v);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* time_text.c - points in time as text, the date made once a second. */
+/* time_text.c - points in time to text, the date computed once per second; and back. */
 #include "print/time_text.h"
 
 #include <time.h>
@@ -13,8 +13,8 @@
 #define DAYS_BEFORE_1970 719468 /* since 0000-03-01 */
 
 /*
- * Years that begin in March put the leap day at their end; then 400 years, 100, 4 and 1
- * have fixed lengths but for their last day, and months repeat in 153 days.
+ * Years that begin in March have the leap day at their end; 400, 100, 4 years and 1 then
+ * have fixed lengths but for the last day, and the lengths of months repeat every 153 days.
  */
 static struct kmes_date date_of(int64_t days_since_1970)
 {
@@ -100,7 +100,7 @@ char *kmesp_put_time_iso(char *p, int64_t second, uint32_t ns)
 	return kmesp_put_char(p, 'Z');
 }
 
-/* Sees that the clock shows this second in UTC; returns the nanoseconds behind it. */
+/* Updates the text to this second in UTC; returns the nanoseconds within it. */
 static uint32_t clock_set_utc(struct kmes_clock *clock, uint64_t ts_ns)
 {
 	uint64_t second = ts_ns / KMES_NS_PER_S;
