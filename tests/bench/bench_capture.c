@@ -2,11 +2,12 @@
 /*
  * bench_capture.c - whether a recorder keeps up, and how fast it compresses.
  *
- * One ring of 4 MiB is written at a million events of 160 bytes a second for 20 seconds
+ * One ring of 4 MiB is written at a million events of 160 bytes per second for 20 seconds
  * (KMES_BENCH_SECONDS), while kmes-dump -w records into a plain file on tmpfs: none may be
- * lost. The ring holds 26 ms of that; so how long the machine let the writer wait is told,
- * too, who then does not make up for it by going faster. Then a capture of 2 million of these events is compressed by kmes-dump and by
- * `pigz -1`, in turns; the best and the median of a few rounds are shown.
+ * lost. The ring holds 26 ms of that; so the longest pause of the writer, which does not
+ * catch up afterwards, is reported, too. Then a capture of 2 million of these events is
+ * compressed by kmes-dump and by `pigz -1`, in turns; the best and the median of several
+ * rounds are shown.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +26,14 @@
 #include "capture/capture.h"
 
 #define RATE 1000000u
-/* What is not sent within this time of its turn is left out. */
+/* Events that are later than this are omitted. */
 #define SLACK 0.005
 #define PACKED_EVENTS 2000000u
 #define ROUNDS 5
 
-static double longest_pause; /* of who writes at RATE, seconds */
+static double longest_pause; /* of the writer at RATE, in seconds */
 
-/* A payload of 67 bytes in which what varies in life does. */
+/* A payload of 67 bytes, with realistic variation. */
 static uint16_t make_payload(char *to, uint64_t n)
 {
 	static const char *const users[] = { "alice", "bobby", "carol", "david" };
@@ -48,7 +49,7 @@ static uint16_t make_payload(char *to, uint64_t n)
 	return 67;
 }
 
-/* Waits for a turn; returns when the next one is. */
+/* Waits until due; returns the next due time. */
 static double take_turn(double due)
 {
 	double late = bench_now() - due;
@@ -62,7 +63,7 @@ static double take_turn(double due)
 	return due + (double)KMES_BATCH_MAX / RATE;
 }
 
-/* Emits for so long, at RATE or, at 0, `count` events as fast as it goes. */
+/* Emits at RATE for `duration`, or `count` events at full speed if not 0. */
 static uint64_t emit(double duration, uint64_t count)
 {
 	static char payloads[KMES_BATCH_MAX][80];
@@ -119,7 +120,7 @@ static struct held read_back(const char *path)
 	return held;
 }
 
-/* Records while `emit` goes on; tells what the file holds, and what it cost. */
+/* Records during `emit`; returns the file's content, and the cost. */
 static struct held record(const char *path, double duration, uint64_t count, double *rate,
 			  double *cpu)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * bench_dump.c - how fast kmes-dump reads and prints, in events a second of one core.
+ * bench_dump.c - how fast kmes-dump reads and prints, in events per second of one core.
  *
  * A simulator's ring is filled with events of 160 bytes with a payload of four fields;
- * then each kind of output is printed from it as a snapshot, a few times. The figures
- * count everything from exec to exit against the CPU time that kmes-dump took, and
- * against the wall clock; of a few rounds the best and the median are shown.
+ * then each kind of output is printed from it as a snapshot, several times. The results
+ * are for everything from exec to exit, by CPU time and by wall clock; the best and the
+ * median of several rounds are shown.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static double seconds(const struct timeval *tv)
 	return (double)tv->tv_sec + (double)tv->tv_usec / 1e6;
 }
 
-/* A child that copies what comes through a pipe to /dev/null, and the pipe to it. */
+/* A child that copies a pipe to /dev/null, and the pipe to it. */
 static pid_t start_cat(int *to)
 {
 	int fds[2], null;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * bench_format.c - how many events a second one core takes apart and formats.
+ * bench_format.c - how many events per second one core parses and formats.
  *
  * A 4 MiB buffer of packed 160-byte events with four-field payloads is parsed and printed
  * into 64 KiB that go to /dev/null. The best round is closest to what the machine can do.
- * The yardsticks: walking the headers only, and a line of the same fields by snprintf.
+ * For comparison: walking the headers only, and a line of the same fields by snprintf.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -206,9 +206,9 @@ int main(void)
 	bench_format("pretty", &kmesp_format_pretty, &plain);
 	bench_format("hex", &kmesp_format_hex, &plain);
 	json = bench_format("json", &kmesp_format_json, &plain);
-	tap_note("the aim of 4 million events a second as text is %s",
+	tap_note("the target of 4 million events per second as text is %s",
 		 text < 250e-9 ? "reached" : "missed");
-	tap_note("the aim of 3 million events a second as JSON is %s",
+	tap_note("the target of 3 million events per second as JSON is %s",
 		 json < 333e-9 ? "reached" : "missed");
 	return sum == 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The ring's speed against what the machine could do at best, measured in turn in one
- * run: writing against a bare ring of memcpy and release store, reading against a walk
- * over packed headers, copying out against memcpy.
+ * The ring's speed compared with an upper bound, measured alternately in one run: writing
+ * with a bare ring of memcpy and release store, reading with a walk over packed headers,
+ * copying out with memcpy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #define TYPE_LEN 16
 #define PAYLOAD_LEN 64
 #define EVENT_LEN (KMES_HEADER_SIZE + TYPE_LEN + PAYLOAD_LEN)
-/* Many short rounds: other work on the machine spoils few of them. */
-#define WRITES 6400u /* a round */
+/* Many short rounds: other load disturbs few of them. */
+#define WRITES 6400u /* per round */
 #define ROUNDS 401
 
 struct times {
@@ -64,7 +64,7 @@ static uint64_t ticks(void)
 
 /* ---- writing ---- */
 
-/* As little as a ring can do: the bytes, and a position behind them. */
+/* The minimum for a ring: the bytes, and a position after them. */
 static void write_bare(struct testring *ring, uint64_t (*clock)(void), uint32_t count)
 {
 	static uint8_t event[EVENT_LEN];
@@ -110,7 +110,7 @@ static void write_batches(struct testring *ring, uint64_t (*clock)(void), uint32
 	}
 }
 
-/* Rounds on one ring after another: memory is there, the rings are full. */
+/* Rounds on one ring after another: memory is populated, the rings are full. */
 typedef void writer(struct testring *, uint64_t (*)(void), uint32_t);
 
 static struct testring *full_ring(writer *write)
@@ -149,12 +149,12 @@ static void bench_writing(const char *name, uint64_t (*clock)(void))
 	       median(&times[1]) / median(&times[0]), best(&times[2]));
 }
 
-/* ---- one write, for which the module has interrupts off ---- */
+/* ---- one write, which the module does with interrupts off ---- */
 
 #define LARGE_MAX (4u << 20)
 #define SECTIONS 15
 
-/* One call over a ring that is full of the smallest events. */
+/* One call on a ring full of the smallest events. */
 static void bench_section(uint64_t capacity, uint32_t size, uint32_t count)
 {
 	struct testring *ring = testring_new(capacity, 0, 1);
@@ -184,7 +184,7 @@ static void bench_section(uint64_t capacity, uint32_t size, uint32_t count)
 
 static void bench_sections(void)
 {
-	/* Of the default sizes, then of the largest that can be set. */
+	/* The default sizes, then the largest that can be set. */
 	bench_section(4u << 20, 65536, 1);
 	bench_section(4u << 20, 16384, 256);
 	bench_section(256u << 20, 65536, 1);
@@ -242,7 +242,7 @@ static void bench_reading(enum kmes_reader_order order, int cpus, const char *na
 	for (int round = 0; rd && round < ROUNDS; round++) {
 		uint64_t begun, events;
 
-		/* Stamps of long ago in turns of 16, so that merging has something to do. */
+		/* Past timestamps in runs of 16, so that merging has work. */
 		for (int i = 0; i < 26000 / cpus * cpus; i++) {
 			uint8_t payload[PAYLOAD_LEN] = { 0 };
 

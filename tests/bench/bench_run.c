@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * bench_run.c - what a program pays under kmes-run for calls that are not KMES's.
+ * bench_run.c - the overhead of kmes-run for system calls that are not KMES's.
  *
- * It needs no module: commands are started by kmes-run's own functions, behind its filter
- * and with a listener that nobody calls, in turns with the same commands started plainly
- * and behind a filter that is one statement, which lets all pass: the least that the kernel
- * takes for any filter. A busy machine slows down neighbours alike, so what counts is the
- * ratio to the plain run of the same round; shown are the median and the bounds within
- * which the true one is, 95 times of 100. Aim for the wall time: a ratio of at most 1.02.
+ * It needs no module: commands are started by kmes-run's own functions, with its filter
+ * and an unused listener, in turns with the same commands without a filter, and with a
+ * filter of one statement that allows everything: the kernel's minimum for any filter.
+ * Other load slows down adjacent runs alike, so the result is the ratio to the plain run
+ * of the same round; shown are the median and its 95 % confidence interval. Target for
+ * the wall time: a ratio of at most 1.02.
  *
- * KMES_BENCH_TREE is what tar packs (/usr/include), KMES_BENCH_ROUNDS how often
- * the build runs (15); tar, which takes less time, runs TAR_ROUNDS times as often.
+ * KMES_BENCH_TREE is what tar archives (/usr/include), KMES_BENCH_ROUNDS the number of
+ * builds (15); tar, which takes less time, runs TAR_ROUNDS times as often.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -137,7 +137,7 @@ static double median(double *values, unsigned int n)
 	return values[n / 2];
 }
 
-/* The bounds are values so far from the middle as a coin, thrown so often, seldom is. */
+/* The bounds are order statistics, by the normal approximation of the binomial. */
 static void print_ratios(const char *what, double *values, unsigned int n)
 {
 	double middle = median(values, n);
@@ -149,20 +149,20 @@ static void print_ratios(const char *what, double *values, unsigned int n)
 	       values[n / 2 + off < n ? n / 2 + off : n - 1]);
 }
 
-/* What `prepare` does is not part of the time. */
+/* `prepare` is not timed. */
 static void compare_runs(const char *name, const char *prepare, const char *command,
 			 unsigned int rounds)
 {
 	static double wall[WAYS][TAR_ROUNDS * MOST_ROUNDS],
 		cpu[WAYS][TAR_ROUNDS * MOST_ROUNDS];
 
-	/* Once for the caches. */
+	/* Once to warm the caches. */
 	run(prepare, PLAIN);
 	run(command, PLAIN);
 	for (unsigned int i = 0; i < rounds; i++) {
 		struct cost cost[WAYS];
 
-		/* Who is the first changes, too. */
+		/* The order rotates. */
 		for (unsigned int turn = 0; turn < WAYS; turn++) {
 			enum way way = (turn + i) % WAYS;
 
@@ -186,7 +186,7 @@ static void compare_runs(const char *name, const char *prepare, const char *comm
 	fflush(stdout);
 }
 
-/* Nanoseconds a call, in a child that may be behind a filter. */
+/* Nanoseconds per call, in a child that may have a filter. */
 static double time_getppid(enum way way)
 {
 	double ns = 0;
@@ -258,7 +258,7 @@ int main(void)
 	compare_getppid();
 	snprintf(command, sizeof(command), "tar -cf - -C '%s' . | cat >/dev/null", tree);
 	compare_runs("tar over a source tree", "true", command, TAR_ROUNDS * rounds);
-	/* This project's library, in a folder of its own; make's own variables are not it. */
+	/* This project's library, in a separate folder, without make's own variables. */
 	snprintf(prepare, sizeof(prepare), "rm -rf %s/b", folder);
 	snprintf(
 		command, sizeof(command),

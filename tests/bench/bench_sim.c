@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * bench_sim.c - how fast the simulator takes events in, and how fast it makes its own.
+ * bench_sim.c - how fast the simulator accepts events, and how fast it generates its own.
  *
- * The generator runs as fast as it can in this process. For the socket a simulator runs in
- * a child: batches and single events of 160 bytes, and requests that do next to nothing.
+ * The generator runs at full speed in this process. For the socket a simulator runs in a
+ * child: batches and single events of 160 bytes, and trivial requests.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static pid_t start_server(void)
 	_exit(sim_server_run(sim) < 0);
 }
 
-/* Calls `step` for a second; returns how often a second it went. */
+/* Calls `step` for a second; returns calls per second. */
 static double rate_of(int (*step)(struct kmes_source *src), struct kmes_source *src)
 {
 	uint64_t start = sim_now_ns(), n = 0, now;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * bench_tracefs.c - trace records to text, a second: kmes-dump beside trace_pipe,
- * trace-cmd report and perf script.
+ * bench_tracefs.c - trace records printed per second: kmes-dump, trace_pipe, trace-cmd
+ * report and perf script.
  *
  * A program makes system calls on one CPU, whose sys_enter records stay in a buffer or a
- * file; only then the reader, on one other CPU, makes text of them, into /dev/null. So
- * nobody waits for records, and CPU and wall time tell nearly the same. All are measured
- * in turn, a few rounds long; the best round of each is shown. What reads a file is given
- * more records, so that its start counts for little.
+ * file; only then does the reader, on another CPU, print them to /dev/null. So no reader
+ * waits for records, and CPU and wall time are nearly equal. All are measured in turn,
+ * for several rounds; the best round of each is shown. Readers of files get more records,
+ * so that their startup matters less.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,14 +27,14 @@
 #define TRACING "/sys/kernel/tracing"
 #define ENABLE "events/raw_syscalls/sys_enter/enable"
 #define LOAD_CPU 0
-#define CALLS 50000	  /* fit into the 4 MiB of kmes-dump's buffer */
+#define CALLS 50000	  /* fit in the 4 MiB of kmes-dump's buffer */
 #define FILE_CALLS 200000 /* and these into OWN_KB */
 #define OWN_KB "20480"
 #define ROUNDS 5
 #define PATH_SIZE 256
 
 struct speed {
-	double cpu, wall; /* records a second */
+	double cpu, wall; /* records per second */
 	char why_not[128];
 };
 
@@ -119,7 +119,7 @@ static int make_calls(int calls)
 	return 0;
 }
 
-/* The load in an instance, and nothing behind it; how many records it left. */
+/* The load in an instance, and nothing after it; returns the number of records. */
 static double load(const char *instance, int calls)
 {
 	pid_t pid = fork();
@@ -148,7 +148,7 @@ static void set_why(struct speed *s, const char *format, ...)
 	va_end(args);
 }
 
-/* Runs a command of the shell on the reader's CPU: 0, or what went wrong. */
+/* Runs a shell command on the reader's CPU: 0, or an error. */
 static int run_command(double *cpu, double *wall, const char *format, ...)
 {
 	char command[4 * PATH_SIZE];
@@ -184,7 +184,7 @@ static int is_installed(const char *program)
 
 /* ---- kmes-dump ---- */
 
-/* The instance of a kmes-dump that reads by now; false: not yet. */
+/* The instance of a running kmes-dump; false: none yet. */
 static int find_instance(pid_t pid, char *instance)
 {
 	char command[2 * PATH_SIZE];
@@ -202,7 +202,7 @@ static int find_instance(pid_t pid, char *instance)
 	return found;
 }
 
-/* Lets a stopped kmes-dump go on until its buffer is empty. */
+/* Continues a stopped kmes-dump until its buffer is empty. */
 static void drain_dump(pid_t pid, const char *instance, double records,
 		       struct speed *best)
 {
@@ -217,7 +217,7 @@ static void drain_dump(pid_t pid, const char *instance, double records,
 	while (entries(instance) > 0 && now(CLOCK_MONOTONIC) < deadline)
 		nap_us(200);
 	wall = now(CLOCK_MONOTONIC) - wall;
-	nap_us(50000); /* what was read is printed */
+	nap_us(50000); /* until it is printed */
 	cpu = now(clock) - cpu;
 	if (entries(instance) > 0)
 		set_why(best, "did not come to the end");
@@ -292,7 +292,7 @@ static void run_trace_pipe(struct speed *best)
 	close(fd);
 }
 
-/* The records as the kernel has them, into a file. */
+/* Raw records of the kernel to a file. */
 static void save_raw(const char *name)
 {
 	char path[2 * PATH_SIZE], page[65536];
@@ -309,8 +309,8 @@ static void save_raw(const char *name)
 }
 
 /*
- * `trace-cmd record` wants to write to more of the kernel than some machines let it;
- * `restore` makes the same file of records that are there.
+ * `trace-cmd record` needs write access that some machines deny; `restore` builds the same
+ * file from existing records.
  */
 static void run_trace_cmd(struct speed *best)
 {

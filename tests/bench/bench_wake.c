@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* How long from an event to the sleeper that reads it: the distribution. */
+/* The latency from an event to the sleeper that reads it: the distribution. */
 #include <stdio.h>
 
 #include "wakerun.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * emit.c - lines of JSON a second that kmes-emit brings into a simulator's rings.
+ * emit.c - lines of JSON per second that kmes-emit writes to a simulator's rings.
  *
  * usage: emit [LINES]
  */
@@ -21,7 +21,7 @@
 
 static char dir[] = "/tmp/kmes-bench.XXXXXX";
 
-/* A path in the folder of this run; lives until the next but three. */
+/* A path in the folder of this run; valid for four calls. */
 static const char *in_dir(const char *name)
 {
 	static char paths[4][128];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * capture.c - damaged captures, plain and compressed, whose every byte is watched by the
- * sanitizer. What stands before the damage must come back, nothing may be made up behind
- * a clean end, and no size in the file may cost memory or time.
+ * capture.c - damaged captures, plain and compressed, under a sanitizer. Everything before
+ * the damage must be returned, nothing may be invented after a clean end, and no size in
+ * the file may cost memory or time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void add_random(struct kmes_capture_writer *w, struct capture *c)
 	c->events++;
 }
 
-/* A sound capture, read back through its descriptor. */
+/* An intact capture, read back through its descriptor. */
 static bool make(struct capture *c)
 {
 	struct kmes_capture_options options = { 0 };
@@ -130,7 +130,7 @@ static int offer(const uint8_t *bytes, size_t len)
 	return fd;
 }
 
-/* Reads to the end: how many events, the first `*sound` of them in order; -1: no end. */
+/* Reads to the end: the number of events, the first `*sound` in order; -1: no end. */
 static int read_all(const uint8_t *bytes, size_t len, int *sound, int *end)
 {
 	struct kmes_capture_reader *r;
@@ -187,7 +187,7 @@ static bool try_plain(const struct capture *c)
 	len = hostile_damage(&random_state, bytes, c->len);
 	at = first_difference(bytes, len, c->bytes, c->len);
 	if (read_all(bytes, len, &sound, &end) < 0 || sound < events_before(c, at)) {
-		tap_note("damaged at byte %zu of %zu: %d events, %d stand before it", at,
+		tap_note("damaged at byte %zu of %zu: %d events, %d before it", at,
 			 c->len, sound, events_before(c, at));
 		return false;
 	}
@@ -202,14 +202,14 @@ static bool try_packed(const struct capture *c)
 
 	if (!len || read_all(packed, len, &sound, &end) != c->events ||
 	    sound != c->events || end != -ENODATA) {
-		tap_note("%zu bytes in members do not come back", c->len);
+		tap_note("%zu bytes in members are not returned", c->len);
 		return false;
 	}
-	/* A complete end is never seen in a cut one, and never more than there was. */
+	/* A truncated capture never has a clean end, nor more events than before. */
 	cut = hostile_below(&random_state, (uint32_t)len);
 	events = read_all(packed, cut, &sound, &end);
 	if (events < 0 || events != sound || events > c->events || end == -ENODATA) {
-		tap_note("cut at %zu of %zu: %d events, %d sound, end %d", cut, len,
+		tap_note("truncated at %zu of %zu: %d events, %d sound, end %d", cut, len,
 			 events, sound, end);
 		return false;
 	}
@@ -218,7 +218,7 @@ static bool try_packed(const struct capture *c)
 	return read_all(bytes, cut, &sound, &end) >= 0;
 }
 
-/* A size of 128 MiB in a file of a few bytes; and one that zeros really follow. */
+/* A size of 128 MiB in a file of a few bytes; and one followed by real zeros. */
 static bool lie_is_cheap(void)
 {
 	static uint8_t bytes[ROOM];
@@ -247,12 +247,12 @@ int main(void)
 	unsigned long tried = 0;
 	bool ok = true;
 
-	tap_ok(lie_is_cheap(), "a size that lies takes no memory");
+	tap_ok(lie_is_cheap(), "a false size takes no memory");
 	while (ok && (tried < 500 || time(NULL) < end)) {
 		ok = make(&c) && try_plain(&c) && try_packed(&c);
 		tried++;
 	}
 	tap_note("%lu captures", tried);
-	tap_ok(ok, "what stands before the damage comes back");
+	tap_ok(ok, "events before the damage are returned");
 	return tap_done();
 }

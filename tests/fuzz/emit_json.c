@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * emit_json.c - how kmes-emit reads JSON against a recognizer of RFC 8259 written here by
- * the letter: what one calls JSON the other does too, and what comes of it is well-formed
- * MessagePack [E3]. Inputs are generated values and damaged copies of them.
+ * emit_json.c - kmes-emit's JSON parser against a strict recognizer of RFC 8259: both
+ * accept the same input, and the result is well-formed MessagePack [E3]. Inputs are
+ * generated values and damaged copies of them.
  *
  * usage: emit_json [SEED]
  */
@@ -22,7 +22,7 @@
 #define SEED_DEFAULT 20261129
 #define MUTANTS 9
 
-/* ---- the recognizer: each function stands behind what it took, or fails ---- */
+/* ---- the recognizer: each function consumes its input or fails ---- */
 
 struct text {
 	const uint8_t *p, *end;
@@ -85,7 +85,7 @@ static int unit(struct text *t)
 	return v;
 }
 
-/* Behind the backslash. A surrogate comes as a pair. */
+/* After the backslash. Surrogates come in pairs. */
 static bool escape(struct text *t)
 {
 	int v;
@@ -296,7 +296,7 @@ static void generate(struct sample_text *in, unsigned int depth)
 	add(in, is_map ? "}" : "]");
 }
 
-/* Puts a piece in, takes some bytes out, or turns a bit over. */
+/* Inserts a piece, removes some bytes, or flips a bit. */
 static void damage(struct sample_text *in)
 {
 	size_t at = below((uint32_t)in->len + 1), n;
@@ -327,7 +327,7 @@ static struct kmes_pack out;
 static struct kmes_mp_scratch scratch;
 static uint64_t accepted, refused, beyond;
 
-/* Is a refusal about more than syntax? Such a text may be JSON or not. */
+/* A refusal for more than syntax: the input may be JSON or not. */
 static bool is_about_more(const struct kmes_error *why)
 {
 	return strncmp(why->text, "not JSON", 8) != 0;
@@ -340,7 +340,7 @@ static bool agree(struct json *json, const struct sample_text *in)
 	bool expected, ok;
 	int r;
 
-	/* an allocation of its own: whatever is read behind it is noticed */
+	/* its own allocation: any overrun is noticed */
 	memcpy(text, in->text, in->len);
 	expected = is_json(text, in->len);
 	out.len = 0;
@@ -355,7 +355,7 @@ static bool agree(struct json *json, const struct sample_text *in)
 	     (r < 0 ? out.len == 0 : !kmes_mp_validate(out.buf, out.len, 256, &scratch));
 	if (!ok) {
 		tap_note("input: %.*s", (int)in->len, in->text);
-		tap_note("kmes-emit: %s, the letter: %s", r < 0 ? why.text : "accepted",
+		tap_note("kmes-emit: %s, RFC 8259: %s", r < 0 ? why.text : "accepted",
 			 expected ? "JSON" : "not JSON");
 	}
 	return ok;
@@ -385,8 +385,8 @@ int main(int argc, char **argv)
 	tap_note("%llu accepted, %llu refused, %llu refused for more than their syntax",
 		 (unsigned long long)accepted, (unsigned long long)refused,
 		 (unsigned long long)beyond);
-	tap_ok(ok, "kmes-emit and the letter of JSON agree");
-	tap_ok(accepted > 1000 && refused > 1000, "both were to be seen often");
+	tap_ok(ok, "kmes-emit and RFC 8259 agree");
+	tap_ok(accepted > 1000 && refused > 1000, "both outcomes are frequent");
 	json_free(json);
 	free(out.buf);
 	return tap_done();

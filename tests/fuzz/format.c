@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * format.c - whatever an event holds, what the formats print of it keeps their promises:
- * one line, no byte that moves a cursor, the same under colours, widths and small memory,
- * JSON by the letter.
+ * format.c - for any event the formats keep their invariants: one line, no cursor control,
+ * the same text with colours, widths and small buffers, strict JSON.
  *
  * usage: format [SEED]
  *
@@ -27,7 +26,7 @@
 #define INPUT_MAX 4096
 #define SEED_DEFAULT 20261129
 
-/* What is wrong with the last input; NULL while all is well. */
+/* What is wrong with the last input, or NULL. */
 static const char *wrong;
 
 static void expect(bool ok, const char *what)
@@ -36,7 +35,7 @@ static void expect(bool ok, const char *what)
 		wrong = what;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 struct printed {
 	char *text;
@@ -61,7 +60,7 @@ static struct printed print(const struct kmes_format *format,
 	return p;
 }
 
-/* A buffer of the least size, taken away each time that it is full. */
+/* A buffer of the minimum size, flushed each time it is full. */
 struct small_out {
 	struct kmes_outbuf out;
 	char memory[KMES_OUT_PIECE];
@@ -102,7 +101,7 @@ static void check_small_memory(const struct kmes_format *format,
 	       "small memory changes what is printed");
 }
 
-/* ---- promises of lines ---- */
+/* ---- invariants of lines ---- */
 
 static void check_harmless(const struct printed *p)
 {
@@ -181,7 +180,7 @@ static unsigned int columns_of(const char *s, size_t len)
 	return columns;
 }
 
-/* Does the line end in an escape that is not whole? */
+/* Does the line end within an escape? */
 static bool ends_in_escape(const char *s, size_t len)
 {
 	for (size_t n = 0; n < len;) {
@@ -200,7 +199,7 @@ static bool ends_in_escape(const char *s, size_t len)
 	return false;
 }
 
-/* Each line is as long as may be: the longest unit is ten columns. */
+/* Each line is as long as possible: the longest unit is ten columns. */
 static void check_cut_line(const char *cut, size_t cut_len, const char *full,
 			   size_t full_len, unsigned int width)
 {
@@ -266,7 +265,7 @@ static void check_text(const struct kmes_format *format, const struct kmes_event
 	free(p.text);
 }
 
-/* The first bytes say how the others are used: as type, GUIDs, payload. */
+/* The first bytes select how the others are used: as type, GUIDs, payload. */
 static bool check_input(const uint8_t *data, size_t len)
 {
 	struct kmes_event event;
@@ -364,7 +363,7 @@ int main(int argc, char **argv)
 			show(data, len);
 	} while (time(NULL) < end || inputs < 1000);
 	tap_note("%llu inputs", (unsigned long long)inputs);
-	tap_ok(failures == 0, "every format keeps its promises, whatever an event holds");
+	tap_ok(failures == 0, "every format keeps its invariants for any event");
 	return tap_done();
 }
 

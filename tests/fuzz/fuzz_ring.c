@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Rings of random bytes, of random positions, and sound ones that are damaged while they
- * are read: the reader touches nothing outside, comes back each time, and what it hands
- * out rises by sequence and is told apart from what is lost. [D6] [M9] [D1]
+ * Rings of random bytes, of random positions, and valid ones damaged while being read: the
+ * reader accesses nothing outside, always returns, and its events rise by sequence and do
+ * not overlap with losses. [D6] [M9] [D1]
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void scribble(struct testring *ring)
 		ring->data[(at + i) % ring->w.capacity] = (uint8_t)below(256);
 }
 
-/* A field of a header in the live span, where the reader will look. */
+/* A field of a header in the live span, where the reader will read it. */
 static void damage_field(struct testring *ring)
 {
 	static const uint8_t offsets[] = { 0, 4, 8, 16, 24, 75 };
@@ -182,7 +182,7 @@ static void check_item(struct seen *seen, const struct kmes_item *item, uint64_t
 		break;
 	case KMES_ITEM_LOSS:
 		sum.losses++;
-		/* Behind the start at the newest event, the one before it was not seen. */
+		/* Starting after the newest event, the previous one is unknown. */
 		if (item->loss.cpu >= CPUS || item->loss.first > item->loss.last ||
 		    (seen->last[item->loss.cpu] &&
 		     item->loss.first != seen->last[item->loss.cpu] + 1))
@@ -212,7 +212,7 @@ static void read_damaged(uint64_t seed)
 	for (uint32_t n = below(20); n; n--)
 		act();
 	snapshot = below(4) == 0;
-	alarm(20); /* who does not come back fails by SIGALRM */
+	alarm(20); /* an endless loop fails by SIGALRM */
 	rd = testsource_read(ts, below(2) ? KMES_ORDER_TIME : KMES_ORDER_CPU,
 			     below(4) == 0, snapshot, &err);
 	for (uint32_t n = 0; rd && n < 200; n++) {
@@ -234,7 +234,7 @@ static void read_damaged(uint64_t seed)
 	sum.rounds++;
 }
 
-/* The parser alone, on bytes that end where their memory ends. */
+/* The parser alone, on bytes that end with their allocation. */
 static void parse_random(void)
 {
 	struct testring_event sound = { .seq = 1,
@@ -295,7 +295,7 @@ int main(void)
 		(unsigned long long)sum.rounds, (unsigned long long)sum.events,
 		(unsigned long long)sum.losses, (unsigned long long)sum.notes,
 		(unsigned long long)sum.resizes, (unsigned long long)sum.parsed);
-	tap_ok(!sum.wrong, "fuzz_ring: nothing out of turn in damaged rings");
+	tap_ok(!sum.wrong, "fuzz_ring: no event out of order in damaged rings");
 	tap_ok(fixed || (sum.events && sum.losses && sum.notes && sum.resizes &&
 			 sum.parsed),
 	       "fuzz_ring: everything came up");

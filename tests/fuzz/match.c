@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * match.c - conditions on payload fields against what msgpack-c's objects say, and over
- * damaged payloads, whose every byte is watched by the sanitizer.
+ * match.c - conditions on payload fields compared with msgpack-c's objects, and over
+ * damaged payloads under a sanitizer.
  *
- * Payloads and paths are made of so few keys that they meet often. The oracle follows the
- * path by recursion over the unpacked object.
+ * Payloads and paths use few keys, so that they match often. The oracle follows the path
+ * by recursion over the unpacked object.
  */
 #include <msgpack.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ static void make_condition(struct condition *c)
 
 /* ---- the oracle ---- */
 
-/* The text of what pack_scalar makes, by printf. */
+/* The text of what pack_scalar writes, by printf. */
 static bool has_text(const msgpack_object *o, const char *word)
 {
 	char text[64] = "";
@@ -183,7 +183,7 @@ static bool fulfils(const msgpack_object *o, const struct condition *c)
 	}
 }
 
-/* Floats, lists and maps as keys have no text that a path could name. */
+/* Floats, lists and maps as keys have no text for a path. */
 static bool is_key(const msgpack_object *key, const char *word)
 {
 	return word == any ||
@@ -215,7 +215,7 @@ static bool oracle(const msgpack_object *o, const struct condition *c, int step)
 
 /* ---- comparing ---- */
 
-/* From the end of an allocation, so that a byte behind the payload is seen. */
+/* At the end of an allocation, so that an overrun is noticed. */
 static bool ours(struct kmes_match *match, const char *bytes, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -300,6 +300,6 @@ int main(void)
 	tap_note("%llu payloads, of which %llu passed", (unsigned long long)tried,
 		 (unsigned long long)passed);
 	tap_ok(ok, "conditions on fields agree with msgpack-c's objects");
-	tap_ok(passed > tried / 100, "conditions and fields meet often enough");
+	tap_ok(passed > tried / 100, "conditions match often enough");
 	return tap_done();
 }

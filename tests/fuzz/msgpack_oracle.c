@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * msgpack_oracle.c - our MessagePack walker against msgpack-c: whatever one accepts the
- * other accepts too, with the same values and the same depth [E3].
+ * msgpack_oracle.c - the MessagePack walker against msgpack-c: both accept the same input,
+ * with the same values and the same depth [E3].
  *
  * msgpack-c's parser is a template, taken here with a stack larger than any input can
  * use, and with callbacks that note the height of each value and a hash over all of them.
@@ -31,13 +31,13 @@
 #include <msgpack/unpack.h>
 #include <msgpack/unpack_define.h>
 
-/* What makes up a value: its height, 0 for a scalar. */
+/* Of a value: its height, 0 for a scalar. */
 typedef struct {
 	unsigned int height;
 } oracle_object;
 
 typedef struct {
-	uint64_t hash; /* of all heads in their order */
+	uint64_t hash; /* of all heads in order */
 } oracle_user;
 
 enum hashed { NIL, BOOL, UINT, INT, FLOAT32, FLOAT64, STR, BIN, ARRAY, MAP, EXT };
@@ -168,7 +168,7 @@ static int oracle_bin(oracle_user *u, const char *b, const char *p, unsigned int
 	return contents(u, BIN, p, len, o);
 }
 
-/* The type's byte is counted in; 0 is a length of 2^32-1 that has wrapped: refused. */
+/* Includes the type's byte; 0 is a length of 2^32-1 that has wrapped: refused. */
 static int oracle_ext(oracle_user *u, const char *b, const char *p, unsigned int len,
 		      oracle_object *o)
 {
@@ -207,7 +207,7 @@ static struct verdict ask_oracle(const uint8_t *buf, uint32_t len)
 	return v;
 }
 
-/* ---- ours ---- */
+/* ---- the walker ---- */
 
 static bool ours_accepts(const uint8_t *buf, uint32_t len, uint32_t max_depth)
 {
@@ -216,7 +216,7 @@ static bool ours_accepts(const uint8_t *buf, uint32_t len, uint32_t max_depth)
 	return kmes_mp_validate(buf, len, max_depth, &scratch) == 0;
 }
 
-/* The hash that the oracle's callbacks make, from our tokens. */
+/* The same hash as the oracle's callbacks compute, from tokens. */
 static uint64_t our_hash(const uint8_t *buf, uint32_t len)
 {
 	static const enum hashed kinds[] = {
@@ -282,7 +282,7 @@ static void put_contents(struct input *in, uint32_t len)
 		in->bytes[in->len++] = rng() >> 56;
 }
 
-/* The bytes of number that forms 0xc0 to 0xdf have, from the format's own table. */
+/* The number of length bytes of the forms 0xc0 to 0xdf, from the specification. */
 static void put_scalar(struct input *in)
 {
 	static const uint8_t plain[] = { 0xc0, 0xc2, 0xc3, 0xca, 0xcb, 0xcc, 0xcd,
@@ -319,7 +319,7 @@ static void put_scalar(struct input *in)
 	}
 }
 
-/* Open a container of n values (a map takes an even number); returns them. */
+/* Opens a container of n values (an even number for a map); returns them. */
 static uint32_t put_container(struct input *in, uint32_t n)
 {
 	bool map = n % 2 == 0 && below(2);
@@ -362,7 +362,7 @@ static void generate(struct input *in)
 	}
 }
 
-/* Damage it at one place. */
+/* Damages it in one place. */
 static void mutate(struct input *in)
 {
 	uint32_t at = in->len ? below(in->len) : 0;
@@ -378,15 +378,15 @@ static void mutate(struct input *in)
 	case 2: /* another form */
 		in->bytes[at] = 0xc0 + below(32);
 		break;
-	case 3: /* a number of its extreme values */
+	case 3: /* a number with an extreme value */
 		n = 1 + below(4);
 		memset(in->bytes + at, below(2) ? 0xff : 0,
 		       n < in->len - at ? n : in->len - at);
 		break;
-	case 4: /* cut off */
+	case 4: /* truncated */
 		in->len = at;
 		break;
-	case 5: /* cut out */
+	case 5: /* a part removed */
 		n = 1 + below(in->len - at);
 		memmove(in->bytes + at, in->bytes + at + n, in->len - at - n);
 		in->len -= n;
@@ -396,7 +396,7 @@ static void mutate(struct input *in)
 		while (n-- && in->len < INPUT_MAX)
 			in->bytes[in->len++] = rng() >> 56;
 		break;
-	default: /* a piece of it elsewhere */
+	default: /* a part copied elsewhere */
 		n = below(in->len - at);
 		memmove(in->bytes + below(in->len - n), in->bytes + at, n);
 	}
@@ -430,7 +430,7 @@ static void compare_at(struct totals *t, const struct verdict *v, const uint8_t 
 
 static void compare(struct totals *t, const struct input *in)
 {
-	/* Ends where its allocation ends, so that a sanitizer sees any step over. */
+	/* Ends with its allocation, so that a sanitizer sees any overrun. */
 	static uint8_t *room;
 	uint8_t *buf;
 	struct verdict v;

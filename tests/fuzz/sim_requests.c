@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * sim_requests.c - the simulator under clients that send what they like: right requests,
- * requests with wrong fields, bodies that were damaged, files of every kind, noise.
+ * sim_requests.c - the simulator with misbehaving clients: valid requests, requests with
+ * wrong fields, damaged bodies, files of every kind, random bytes.
  *
- * After each the counters of every ring must add up, and now and then a ring is walked:
- * whole events, rising sequences, each of them well-formed [E1 E3 E4 E7].
+ * After each the counters of every ring must add up, and from time to time a ring is walked:
+ * complete, well-formed events with rising sequences [E1 E3 E4 E7].
  *
  * usage: sim_requests [SEED]
  */
@@ -58,7 +58,7 @@ static void connect_client(void)
 	sim->client_count = 1;
 }
 
-/* A payload that is mostly one small value. */
+/* A payload, mostly one small value. */
 static uint32_t put_payload(uint8_t *out)
 {
 	static const char *const values[] = { "\xc0", "\x81\xa1n\x05", "\x93\x01\x02\x03",
@@ -157,7 +157,7 @@ static void send_request(void)
 	int file = -1;
 
 	request.value = any_value(request.op);
-	/* a swap to every capacity makes the rest slow */
+	/* frequent swaps would slow down the rest */
 	if (request.op == SIM_TEST && request.count == SIM_TEST_DROP)
 		request.value %= 100;
 	if (request.op == SIM_EMIT)
@@ -285,10 +285,10 @@ int main(int argc, char **argv)
 	sim_peers_init(&sim->peers, options.max_emit_rate);
 	if (fuzz()) {
 		tap_ok(rings_are_sound(), "rings hold whole, well-formed events");
-		/* a fuzzer that never gets through tests nothing */
+		/* a fuzzer whose input is never accepted tests nothing */
 		tap_ok(emitted > sent && cut_off > sent / 200,
 		       "clients emit, and break the rules");
-		tap_note("%llu requests, %llu events, %llu clients cut off",
+		tap_note("%llu requests, %llu events, %llu clients disconnected",
 			 (unsigned long long)sent, (unsigned long long)emitted,
 			 (unsigned long long)cut_off);
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * subbuf.c - walks over damaged trace sub-buffers, and their records through damaged
- * formats, where the sanitizer watches each byte. [T9]
+ * subbuf.c - damaged trace sub-buffers, and their records with damaged formats, under a
+ * sanitizer. [T9]
  *
- * A page is made of records of all kinds, then some of its bits are turned over. Whatever
- * comes of it: a walk ends, goes forwards only, and hands out bytes of the page alone;
- * every event that a record is converted to can be taken apart.
+ * A page is filled with records of all kinds, then some of its bits are flipped. Then a
+ * walk still ends, only advances, and returns only bytes of the page; every event that a
+ * record is converted to can be parsed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static uint32_t put_u32(uint8_t *to, uint32_t at, uint32_t v)
 	return at + 4;
 }
 
-/* A record of some kind at `at`, with at least 128 bytes of room; its end. */
+/* A record of some kind at `at`, with at least 128 bytes of room; returns its end. */
 static uint32_t put_record(uint8_t *page, uint32_t at)
 {
 	static const uint32_t kinds[] = { 0, 29, 30, 31, 1, 3, 8, 17, 28 };
@@ -82,7 +82,7 @@ static uint8_t *make_page(uint32_t size)
 #ifdef KMES_HAVE_TRACEEVENT
 static struct kmes_trace_formats *formats;
 
-/* Fields anywhere, of any size; some in no record at all. */
+/* Fields anywhere, of any size; some outside any record. */
 static void make_formats(void)
 {
 	static const char *const types[] = { "u8 %s",
@@ -114,7 +114,7 @@ static void make_formats(void)
 			snprintf(name, sizeof(name), "f%u", i);
 			len += snprintf(text + len, sizeof(text) - (size_t)len,
 					"\tfield:");
-			/* The types are ours, not what is fuzzed. */
+			/* The types are fixed, not fuzzed. */
 			len += snprintf(text + len, sizeof(text) - (size_t)len,
 					types[random_below(type_count)], name);
 			len += snprintf(text + len, sizeof(text) - (size_t)len,
@@ -176,7 +176,7 @@ static const char *check_walk(const uint8_t *page, uint32_t size, uint64_t *reco
 		return NULL;
 	if (head.has_count)
 		(void)kmesp_subbuf_missed(&sb, &head);
-	/* Now and then only a part was copied yet. */
+	/* Sometimes only a part has been copied. */
 	if (kmesp_subbuf_extend(&sb, random_below(4) ? head.commit
 						     : random_below(head.commit + 1)) < 0)
 		return "cannot extend";
@@ -213,8 +213,8 @@ int main(void)
 	} while (!wrong && (pages % 256 || time(NULL) < end));
 	tap_note("%llu pages, %llu records", (unsigned long long)pages,
 		 (unsigned long long)records);
-	tap_ok(!wrong, "damaged sub-buffers are walked to their end%s%s",
-	       wrong ? ": " : "", wrong ? wrong : "");
+	tap_ok(!wrong, "walks of damaged sub-buffers end%s%s", wrong ? ": " : "",
+	       wrong ? wrong : "");
 	tap_ok(records > pages, "most pages have records");
 #ifdef KMES_HAVE_TRACEEVENT
 	kmesp_trace_formats_free(formats);

@@ -20,7 +20,7 @@ const struct kmes_capture_info captured_info = {
 };
 const struct kmes_capture_options captured_plain, captured_packed = { .gzip_level = 1 };
 
-/* Of one event in four it is noise, of which packing makes nothing. */
+/* One event in four is incompressible. */
 static uint8_t byte_at(uint64_t seq, uint32_t at)
 {
 	uint64_t v = seq % 4 == 2 ? seq << 32 | at : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * child.h - parts of a unit test that exit, or catch signals, in a child of their own.
+ * child.h - parts of a unit test that exit, or catch signals, in a child process.
  *
- * Its stderr is a socket that keeps each write apart.
+ * Its stderr is a socket that preserves the boundaries of writes.
  */
 #ifndef KMES_TESTS_CHILD_H
 #define KMES_TESTS_CHILD_H
@@ -11,14 +11,14 @@
 
 #define CHILD_MESSAGES 4
 
-/* What a child left behind. */
+/* A child's status and messages. */
 struct child_result {
 	int status; /* of waitpid */
 	int messages;
 	char message[CHILD_MESSAGES][8192];
 };
 
-/* Runs the body in a child, which exits with 0 if the body returns; its stderr. */
+/* Runs the body in a child, which exits with 0 if the body returns; `*err` is its stderr. */
 pid_t child_start(void (*body)(void *arg), void *arg, int *err);
 
 /* Waits for the end of the child. */
@@ -30,7 +30,7 @@ struct child_result child_run(void (*body)(void *arg), void *arg);
 /* The child has exited, with this status. */
 void child_assert_exit(const struct child_result *result, int status);
 
-/* For a body: begins as a tool called kmes-test, without options. */
+/* For a body: starts as a tool named kmes-test, without options. */
 void child_begin_tool(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * copied.h - counts what the ring's code copies. Included before the ring's headers, it puts
- * a counter in the place of kmes_copy_shared.
+ * copied.h - counts what the ring's code copies. Included before the ring's headers, it
+ * replaces kmes_copy_shared by a counter.
  */
 #ifndef KMES_TESTS_COPIED_H
 #define KMES_TESTS_COPIED_H

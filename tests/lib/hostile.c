@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* hostile.c - events as a stranger with bad intentions might send them. */
+/* hostile.c - adversarial event content from a seed. */
 #include "hostile.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ uint32_t hostile_below(struct hostile *h, uint32_t n)
 	return (hostile_number(h) >> 32) * n >> 32;
 }
 
-/* Pieces that a careless program would pass on. */
+/* Pieces that a careless program would pass through. */
 static const char *const pieces[] = {
 	"plain text",
 	"x",
@@ -37,12 +37,12 @@ static const char *const pieces[] = {
 	"\x01\x02\x1f",
 	"\xc2\x80", /* C1 */
 	("\xc2\x9b"
-	 "31m"),	    /* CSI in one code point */
+	 "31m"),	    /* CSI as one code point */
 	"\xc2\xa0",	    /* no-break space, harmless */
 	"\xd8\x9c",	    /* Arabic letter mark */
 	"\xe2\x80\x8b",	    /* zero-width space */
 	"\xe2\x80\xa8",	    /* line separator */
-	"\xe2\x80\xae",	    /* right to left from here */
+	"\xe2\x80\xae",	    /* right-to-left override */
 	"\xe2\x81\xa9",	    /* end of an isolate */
 	"\xef\xbb\xbf",	    /* byte order mark */
 	"\xef\xbf\xb9",	    /* interlinear annotation */
@@ -81,7 +81,7 @@ size_t hostile_text(struct hostile *h, uint8_t *buf, size_t size)
 		const char *piece = pieces[hostile_below(h, COUNT(pieces))];
 		uint64_t random = hostile_number(h);
 
-		if (random % 16 == 0) /* NUL, or whatever byte */
+		if (random % 16 == 0) /* NUL, or any byte */
 			len = put(buf, len, size, "\0", 1);
 		else if (random % 16 == 1)
 			len = put(buf, len, size, (uint8_t *)&random + 3, 1);
@@ -293,7 +293,7 @@ static void put_scalar(struct encoder *e, bool is_key)
 		put_string(e, is_key);
 }
 
-/* The longest scalar, and the heads and scalars that close what is open. */
+/* The longest scalar, and the heads and scalars that complete open containers. */
 #define RESERVE 300
 
 struct level {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * hostile.h - what a stranger with bad intentions might put into an event: strings that
- * try to forge lines and move cursors, bytes that are no UTF-8, keys of every kind, all
- * MessagePack types at their bounds, deep nests. The same seed gives the same bytes.
+ * hostile.h - adversarial event content: strings that try to forge lines and move the
+ * cursor, invalid UTF-8, keys of every type, all MessagePack types at their bounds, deep
+ * nesting. The same seed gives the same bytes.
  */
 #ifndef KMES_TESTS_HOSTILE_H
 #define KMES_TESTS_HOSTILE_H
@@ -25,7 +25,7 @@ size_t hostile_text(struct hostile *h, uint8_t *buf, size_t size);
 /* One well-formed MessagePack value of up to `size` (at least 64) bytes, 256 levels. */
 size_t hostile_value(struct hostile *h, uint8_t *buf, size_t size);
 
-/* Damage some of the bytes; returns the new length, never more than before. */
+/* Damages some of the bytes; returns the new length, never more than before. */
 size_t hostile_damage(struct hostile *h, uint8_t *buf, size_t len);
 
 #endif

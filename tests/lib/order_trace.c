@@ -32,7 +32,7 @@ void order_name(const char *name, const void *at, size_t size)
 	*n = (struct order_name){ name, at, size };
 }
 
-/* The name of shared memory, or NULL for anything private. */
+/* The name of shared memory, or NULL for private memory. */
 const char *order_find(const volatile void *at)
 {
 	const struct order_name *n;
@@ -46,7 +46,7 @@ const char *order_find(const volatile void *at)
 	return NULL;
 }
 
-/* Appends "what name; "; several accesses to data in a row are one. */
+/* Appends "what name; "; consecutive accesses to data are logged once. */
 void order_note(const char *what, const char *name)
 {
 	size_t len = strlen(order_log);

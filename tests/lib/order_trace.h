@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * order_trace.h - takes the place of kmes_order.h: each ordered access is also written down.
+ * order_trace.h - replaces kmes_order.h: each ordered access is also logged.
  *
- * Memory order cannot be seen to fail on a machine that is kinder than the model, and one
- * missing fence shows once in days. So the tests that include this compare the accesses
- * that the code makes, in their order, with the shapes that tests/model proves right.
+ * Wrong memory order does not fail on a machine that is stronger than the model, and one
+ * missing fence may show once in days. So tests that include this compare the code's
+ * accesses, in order, with the shapes that tests/model proves correct.
  * Include it before any other header, in one .c file of a program.
  */
 #ifndef KMES_TESTS_ORDER_TRACE_H
@@ -32,7 +32,7 @@ void kmes_copy_shared(void *dst, const void *src, size_t n);
 	(order_note("load", order_find(p)), __atomic_load_n((p), __ATOMIC_SEQ_CST))
 #define kmes_load_acquire(p)                                                             \
 	(order_note("acquire", order_find(p)), __atomic_load_n((p), __ATOMIC_SEQ_CST))
-/* The value is worked out first: it may load. */
+/* The value is computed first: it may load. */
 #define ORDER_STORE(what, p, v)                                                          \
 	({                                                                               \
 		__typeof__(*(p)) value_ = (v);                                           \

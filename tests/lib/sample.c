@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* sample.c - events made up for tests, and what a format makes of them. */
+/* sample.c - sample events, and what a format prints for them. */
 #include "sample.h"
 
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* sample.h - events made up for tests, and what a format makes of them. */
+/* sample.h - sample events, and what a format prints for them. */
 #ifndef KMES_TESTS_SAMPLE_H
 #define KMES_TESTS_SAMPLE_H
 
 #include "print/format.h"
 
 /*
- * An event on CPU 0 with sequence 17, stamped 2026-11-29T20:21:22.123456789Z, from user
- * space, of type "t", null GUIDs. The payload stays the caller's.
+ * An event on CPU 0 with sequence 17, timestamp 2026-11-29T20:21:22.123456789Z, from user
+ * space, of type "t", null GUIDs. The payload is not copied.
  */
 struct kmes_event sample_event(const void *payload, size_t len);
 
@@ -19,26 +19,26 @@ extern const uint8_t sample_null_guid[16];
 
 /*
  * What the format prints for it, terminated; valid until the next call. The payload is
- * copied to memory that ends with it, so that sanitizers see any step over.
+ * copied to an allocation of its size, so that sanitizers see any overrun.
  */
 const char *sample_format(struct kmes_formatter *f, const struct kmes_event *event);
 
-/* The formatter with these options. */
+/* A formatter with these options. */
 struct kmes_formatter sample_formatter(const struct kmes_format *format,
 				       struct kmes_format_options options);
 
-/* Options of a line that begins with the CPU. */
+/* Options for lines that begin with the CPU. */
 #define SAMPLE_NO_TIME                                                                   \
 	(struct kmes_format_options)                                                     \
 	{                                                                                \
 		.time = KMES_TIME_NONE                                                   \
 	}
 
-/* What a format prints for the event with such a payload. */
+/* What a format prints for the event with this payload. */
 const char *sample_print(const struct kmes_format *format, const void *payload,
 			 size_t len, struct kmes_format_options options);
 
-/* The bytes of the above; a NUL in it would be a fault. */
+/* The length of the above; it must not contain NUL. */
 size_t sample_length(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * tap.h - how a stress, fuzz or bench program tells its results: TAP on stdout.
+ * tap.h - results of stress, fuzz and bench programs as TAP on stdout.
  *
  * Threads may report at the same time. main() ends with `return tap_done();`.
  */
@@ -17,16 +17,16 @@ bool tap_ok(bool ok, const char *name, ...) TAP_PRINTF(2, 3);
 /* One test that cannot be run here. */
 void tap_skip(const char *reason, const char *name, ...) TAP_PRINTF(2, 3);
 
-/* A comment line: figures, or what was found by a test that fails. */
+/* A comment line: measurements, or details of a failure. */
 void tap_note(const char *text, ...) TAP_PRINTF(1, 2);
 
-/* Print the plan; 0 when all tests passed, else 1. No test at all is a failure. */
+/* Prints the plan; 0 if all tests passed, else 1. No test at all is a failure. */
 int tap_done(void);
 
 /* Whether this is the long run (make check-stress), not the short one in make check. */
 bool tap_is_full_run(void);
 
-/* How long a fuzz program may go on, in seconds. */
+/* The run time of a fuzz program, in seconds. */
 unsigned int tap_fuzz_seconds(void);
 
 #endif

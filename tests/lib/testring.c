@@ -22,7 +22,7 @@
 		}                                                                        \
 	} while (0)
 
-/* Pages and data from offset 0, the data once more behind it. */
+/* Pages and data from offset 0, followed by the data once more. */
 static void *map_twice(int fd, uint64_t capacity)
 {
 	uint8_t *base = mmap(NULL, KMES_MAPPING_SIZE(capacity), PROT_NONE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * testring.h - a ring of a test's own: pages and twice-mapped data in a memfd.
+ * testring.h - a test's own ring: pages and twice-mapped data in a memfd.
  *
- * The writer's mapping is all writable; testring_map() gives what a consumer gets, where
- * a store to anything but the consumer page ends the test by SIGSEGV. A call that cannot
- * be done ends the program with a message: the tests have nothing to say about it.
+ * The writer's mapping is entirely writable; testring_map() returns what a consumer gets,
+ * where a store outside the consumer page ends the test by SIGSEGV. A failing system call
+ * ends the program with a message: tests need not check.
  */
 #ifndef KMES_TESTS_TESTRING_H
 #define KMES_TESTS_TESTRING_H
@@ -24,11 +24,11 @@ struct testring {
 	size_t length;
 };
 
-/* Any power of two from 4096 is a capacity here. Shared by fork(). */
+/* The capacity is any power of two from 4096. Shared across fork(). */
 struct testring *testring_new(uint64_t capacity, uint16_t cpu, uint64_t generation);
 void testring_free(struct testring *ring);
 
-/* Make an empty ring look as if `pos` bytes and `sequence` events had gone through it. */
+/* Makes an empty ring look as if `pos` bytes and `sequence` events had been written. */
 void testring_start_at(struct testring *ring, uint64_t pos, uint64_t sequence);
 
 /* A consumer's mapping; kmes_mapping_close() or testring_unmap() undoes it. */
@@ -38,30 +38,30 @@ void testring_unmap(struct kmes_mapping *map);
 /* The writer's own view, for kmes_ring_copy(). */
 struct kmes_ring_view testring_view(const struct testring *ring);
 
-/* Write one event with a time stamp and wake who sleeps; returns its sequence. */
+/* Writes one event with a timestamp and wakes sleepers; returns its sequence. */
 uint64_t testring_emit(struct testring *ring, uint64_t ts_ns, const char *type,
 		       const void *payload, uint32_t payload_len);
 
-/* Write one event of `size` bytes in all, its payload filled with its sequence's low byte. */
+/* Writes one event of `size` bytes in total, its payload filled with its sequence's low byte. */
 uint64_t testring_emit_size(struct testring *ring, uint32_t size);
 
-/* Publish bytes as they are, without a thought for what they say. */
+/* Publishes bytes verbatim, valid or not. */
 void testring_put(struct testring *ring, const void *bytes, uint32_t len);
 
-/* Set what the producer page says of the positions, and wake who sleeps. */
+/* Sets the positions in the producer page, and wakes sleepers. */
 void testring_set_positions(struct testring *ring, uint64_t write_pos, uint64_t tail_pos);
 
-/* Wake everybody who sleeps on the ring, counted or not. */
+/* Wakes all sleepers, whether or not the counter moved. */
 void testring_wake(struct testring *ring);
 
 /*
- * A ring of the next generation with what fits of `old`; and telling the readers of `old`
- * about it, who are woken. Both stay until freed.
+ * A ring of the next generation with the events of `old` that fit; and notifying and
+ * waking the readers of `old`. Both exist until freed.
  */
 struct testring *testring_successor(const struct testring *old, uint64_t capacity);
 void testring_retire(struct testring *old, struct testring *next);
 
-/* The events that stand in a ring, oldest first, told by code that is not the library's. */
+/* The events of a ring, oldest first, found by code independent of the library. */
 struct testring_walk {
 	uint32_t events;
 	uint64_t first_seq, last_seq;
@@ -70,9 +70,9 @@ struct testring_walk {
 };
 struct testring_walk testring_walk(const struct testring *ring);
 
-/* The event that a ring would hold, put together by other code than the writer's. */
+/* An event as in a ring, built by code independent of the writer. */
 struct testring_event {
-	uint32_t event_size, header_size; /* 0: what is right */
+	uint32_t event_size, header_size; /* 0: the correct value */
 	uint64_t ts_ns, seq;
 	uint16_t cpu;
 	uint8_t origin;

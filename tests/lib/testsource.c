@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* testsource.c - rings of a test as a source, see testsource.h */
+/* testsource.c - a test's rings as a source, see testsource.h */
 #include "testsource.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * testsource.h - a source inside the test, over rings that the test writes as it likes,
- * and a log of what a reader makes of them.
+ * testsource.h - an in-process source over rings that the test writes, and a log of what
+ * a reader returns.
  */
 #ifndef KMES_TESTS_TESTSOURCE_H
 #define KMES_TESTS_TESTSOURCE_H
@@ -21,16 +21,16 @@ struct testsource {
 	pthread_mutex_t lock; /* of rings[], against an attach in another thread */
 	int slots;
 	struct testring *rings[TESTSOURCE_SLOTS]; /* NULL: a hole */
-	bool tells_birth; /* attaching tells the birth generation */
+	bool tells_birth; /* attaching returns the birth generation */
 	bool ended;
 	/*
-	 * Readers get the writer's own mapping: ThreadSanitizer, which goes by addresses,
-	 * sees both sides then. So it is in its builds.
+	 * Readers use the writer's own mapping, so that ThreadSanitizer, which goes by
+	 * addresses, sees both sides. Set in its builds.
 	 */
 	bool shares_mapping;
 	struct testring *retired[TESTSOURCE_SLOTS]; /* kept for those readers */
 	int retired_count;
-	uint64_t fixed_capacity; /* what is really mapped, if not 0 */
+	uint64_t fixed_capacity; /* the capacity really mapped, if not 0 */
 	uint32_t attaches;
 	/* Called when a ring is attached to, also after the end, before its page is read. */
 	void (*on_attach)(struct testsource *ts, uint16_t cpu);
@@ -40,10 +40,10 @@ struct testsource {
 struct testsource *testsource_new(int slots, uint64_t capacity);
 void testsource_free(struct testsource *ts);
 
-/* Replace a ring as a resize does; called by who writes it. */
+/* Replaces a ring as a resize does; called by its writer. */
 void testsource_resize(struct testsource *ts, uint16_t cpu, uint64_t capacity);
 
-/* ---- what a reader hands out ---- */
+/* ---- what a reader returns ---- */
 
 /*
  * A log line: events as "cpu.sequence ", losses as "cpu.first-last ", a replacement as
@@ -55,15 +55,15 @@ struct testlog {
 	uint32_t items, events, notes;
 	uint64_t lost;
 	char note[512];		/* the last one */
-	uint64_t last_event_ns; /* CLOCK_MONOTONIC when it was handed out */
+	uint64_t last_event_ns; /* CLOCK_MONOTONIC when it was returned */
 };
 
 void testlog_add(struct testlog *log, const struct kmes_item *item);
 
-/* Read until nothing is there; returns what kmes_reader_next said last. */
+/* Reads until nothing is available; returns the last result of kmes_reader_next. */
 int testlog_drain(struct testlog *log, struct kmes_reader *rd);
 
-/* Read and wait until `items` more were handed out, or this time is over. */
+/* Reads and waits until `items` more were returned, or a timeout. */
 int testlog_wait(struct testlog *log, struct kmes_reader *rd, uint32_t items,
 		 uint32_t timeout_ms);
 

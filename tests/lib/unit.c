@@ -22,7 +22,7 @@ void unit_add(struct unit_test *test)
 	test_count++;
 }
 
-/* Without a function, NULL is what cmocka expects: it calls nothing. */
+/* cmocka's form of a fixture. */
 #define CALLER(which, when)                                                              \
 	static int which##_##when(void **state)                                          \
 	{                                                                                \

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Wants those above. */
+/* Needs the headers above. */
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* wakerun.c - one writer, some followers, single events; see wakerun.h */
+/* wakerun.c - one writer, several followers, single events; see wakerun.h */
 #include "wakerun.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ struct follower {
 	struct wakerun run;
 	uint32_t events;
 	int schedstat;
-	/* The last sleep: when it began, and its time without that of waiting for a CPU. */
+	/* The last sleep: its start, and its duration without the time waiting for a CPU. */
 	uint64_t slept_from_ns, slept_ns;
 	_Alignas(64) uint64_t seen; /* last sequence, read by the sender */
 	uint32_t is_done;
@@ -25,7 +25,7 @@ struct follower {
 static struct testsource *ts;
 static struct follower followers[WAKERUN_FOLLOWERS_MAX];
 
-/* The stamp is not looked at by the order: CLOCK_MONOTONIC is long ago in real time. */
+/* Does not affect the order: CLOCK_MONOTONIC is long past in real time. */
 static void take_event(struct follower *f, const struct kmes_event *e)
 {
 	uint64_t ns = test_now_ns() - e->ts_ns;
@@ -90,7 +90,7 @@ static void *follow(void *arg)
 	return NULL;
 }
 
-/* All followers have seen it; false when one of them gave up. */
+/* All followers have seen it; false if one of them gave up. */
 static bool wait_until_seen(int count, uint64_t seq)
 {
 	for (int i = 0; i < count; i++) {
@@ -119,7 +119,7 @@ static void send(uint32_t events, int followers_count, bool asleep)
 			while (!kmes_load_relaxed(&ring->consumer->need_wake))
 				test_nap_us(5);
 		} else if (seq % 2 == 0) {
-			/* Up to some 10 us behind the first of two: while they go to sleep. */
+			/* Up to about 10 us after the first of two: while they go to sleep. */
 			random = random * 1664525 + 1013904223;
 			for (volatile uint32_t spin = random >> 18; spin; spin--)
 				;

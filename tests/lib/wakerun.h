@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * wakerun.h - sleep and wake: a writer sends single events to followers of one ring, each
- * when they sleep, or just when they are about to.
+ * while they sleep, or just before.
  */
 #ifndef KMES_TESTS_WAKERUN_H
 #define KMES_TESTS_WAKERUN_H
@@ -11,10 +11,10 @@
 
 #define WAKERUN_FOLLOWERS_MAX 4
 #define WAKERUN_BUCKETS 24
-/* What a sleep is bounded by, and how long one is that nobody ended before. */
+/* The bound of a sleep, and the length from which one was not ended by a wake. */
 #define WAKERUN_BOUND_NS 100000000ull
 #define WAKERUN_LATE_NS 80000000ull
-/* An event that came so early in a sleep ought to have ended it. */
+/* An event this early in a sleep should have ended it. */
 #define WAKERUN_EARLY_NS 20000000ull
 
 struct wakerun {
@@ -30,12 +30,12 @@ struct wakerun {
 };
 
 /*
- * `asleep`: an event goes out when need_wake was seen set; else at a random moment behind
- * the one before. The next goes out when all followers have seen it.
+ * `asleep`: an event is sent once need_wake is set; else at a random moment after the
+ * previous one. The next is sent when all followers have seen it.
  */
 struct wakerun wakerun(uint32_t events, int followers, bool asleep);
 
-/* The power of two of microseconds within which so much of the latencies lie. */
+/* The power of two in microseconds below which this share of the latencies is. */
 double wakerun_percentile_us(const struct wakerun *run, double percent);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * 256 rings, for which three waiting calls are needed at a time, under the usual limit
- * of 1024 descriptors: single events on any of them wake the sleeper, and a flood on all
- * of them is read whole. [A7] [N5] [N9]
+ * 256 rings, which need three waiting calls at a time, under the usual limit of 1024
+ * descriptors: single events on any of them wake the sleeper, and a flood on all of them
+ * is read completely. [A7] [N5] [N9]
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void check_singles(struct kmes_reader *rd)
 		 (unsigned long long)n, (double)worst / 1e6, (unsigned long long)late);
 	tap_ok(n == SINGLES && !wrong, "many: an event on any of %d rings is seen",
 	       RINGS);
-	tap_ok(late <= SINGLES / 100, "many: none waits for a sleep to end by itself");
+	tap_ok(late <= SINGLES / 100, "many: no event waits for a sleep to time out");
 }
 
 static void check_flood(struct kmes_reader *rd)
@@ -88,7 +88,7 @@ static void check_flood(struct kmes_reader *rd)
 			testring_emit(ts->rings[(i * 7 + n) % RINGS], test_real_ns(),
 				      "flood", "\xc0", 1);
 	}
-	/* The youngest events wait for the watermark. */
+	/* The newest events wait for the watermark. */
 	for (int empty = 0; empty < 50;) {
 		const struct kmes_event *e;
 

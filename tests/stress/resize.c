@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Ten resizes under load, up and down, with two followers and a snapshot again and again:
- * no sequence twice, none missing that was not told, and who keeps up loses nothing.
+ * Ten resizes under load, up and down, with two followers and repeated snapshots: no
+ * sequence twice, no unreported loss, and a reader that keeps up loses nothing.
  * [R0] [R2] [R5] [R9] [R10] [L2] [A13]
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define CPUS 2
 #define FOLLOWERS 2
-/* With at most so many unread events nothing is overwritten in the smallest ring. */
+/* With at most this many unread events nothing is overwritten in the smallest ring. */
 #define AHEAD_MAX 150
 #define EVENT_SIZE_MAX 300
 
@@ -24,22 +24,22 @@ static const uint64_t capacities[] = {
 #define RESIZES (sizeof(capacities) / sizeof(capacities[0]))
 
 static struct testsource *ts;
-static uint64_t written[CPUS];		       /* by the writer, for everybody */
+static uint64_t written[CPUS];		       /* by the writer, for all threads */
 static uint64_t kept_first[CPUS][RESIZES + 2]; /* oldest sequence by generation */
 static uint32_t writer_ended, all_ended;
 
-/* What a reader must have found in order, by CPU. */
+/* What a reader found in order, by CPU. */
 struct account {
 	uint64_t last, told_last, events, lost;
 	bool has_last, has_told;
-	uint64_t new_generation; /* the newest that was told of */
+	uint64_t new_generation; /* the newest one reported */
 };
 
 struct follower {
 	pthread_t thread;
 	struct account cpu[CPUS];
 	uint64_t resizes;
-	char wrong[128]; /* the first thing that was */
+	char wrong[128]; /* the first violation */
 	_Alignas(64) uint64_t seen[CPUS];
 };
 
@@ -60,7 +60,7 @@ static void account_event(struct follower *f, const struct kmes_event *e)
 	if (a->has_last && e->seq != expected)
 		WRONG(f, "cpu%u: sequence %llu instead of %llu", e->cpu,
 		      (unsigned long long)e->seq, (unsigned long long)expected);
-	/* A gap at a replacement ends where the new ring begins, or is further on. */
+	/* A gap at a replacement ends where the new ring begins, or later. */
 	if (a->has_told && generation &&
 	    e->seq < __atomic_load_n(&kept_first[e->cpu][generation], __ATOMIC_ACQUIRE))
 		WRONG(f, "cpu%u: sequence %llu was not kept by generation %llu", e->cpu,
@@ -140,7 +140,7 @@ static void *follow(void *arg)
 	if (!rd || r < 0)
 		WRONG(f, "%s", rd ? kmes_reader_error(rd) : err.text);
 	kmes_reader_close(rd);
-	/* The writer does not wait for one that gave up. */
+	/* The writer does not wait for a reader that gave up. */
 	for (int cpu = 0; cpu < CPUS; cpu++)
 		kmes_store_release(&f->seen[cpu], UINT64_MAX);
 	return NULL;
@@ -216,7 +216,7 @@ static void resize_all(uint64_t capacity)
 	for (uint16_t cpu = 0; cpu < CPUS; cpu++) {
 		uint64_t generation = ts->rings[cpu]->w.generation + 1;
 
-		/* Known before anybody can see the new ring. */
+		/* Set before the new ring is visible. */
 		struct testring *probe = testring_successor(ts->rings[cpu], capacity);
 
 		kmes_store_release(&kept_first[cpu][generation],
@@ -246,8 +246,9 @@ static void check_follower(int i, bool waits, const char *how)
 	       "resize: each event is read or told as lost once, follower %d, %s", i,
 	       how);
 	if (waits)
-		tap_ok(lost == 0, "resize: who keeps up loses nothing, follower %d, %s",
-		       i, how);
+		tap_ok(lost == 0,
+		       "resize: a reader that keeps up loses nothing, follower %d, %s", i,
+		       how);
 }
 
 static void run(bool waits, uint32_t events, const char *how)
@@ -262,7 +263,7 @@ static void run(bool waits, uint32_t events, const char *how)
 	for (int i = 0; i < FOLLOWERS; i++)
 		pthread_create(&followers[i].thread, NULL, follow, &followers[i]);
 	pthread_create(&snapshots.thread, NULL, take_snapshots, &snapshots);
-	/* All are at their places before the flood. */
+	/* All are ready before the flood. */
 	write_some(CPUS, true);
 	for (int i = 0; i < FOLLOWERS; i++) {
 		while (!kmes_load_acquire(&followers[i].seen[0]))
@@ -289,7 +290,7 @@ static void run(bool waits, uint32_t events, const char *how)
 	testsource_free(ts);
 }
 
-/* A follower that looks at nothing until all is over finds exactly two things. */
+/* A follower that reads only at the end finds exactly two ranges. */
 static void run_stopped(void)
 {
 	struct follower *f = calloc(1, sizeof(*f));
@@ -310,7 +311,7 @@ static void run_stopped(void)
 	}
 	resize_all(65536);
 	last = testring_walk(ts->rings[1]);
-	/* The youngest events wait for the watermark. */
+	/* The newest events wait for the watermark. */
 	for (int empty = 0; empty < 50;) {
 		if (kmes_reader_next(rd, &item) > 0) {
 			account_item(f, &item);

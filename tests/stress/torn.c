@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A writer at full speed and a reader that copies: no event is ever torn. Each payload
- * byte is the low byte of the event's sequence, the stamp is the sequence, so bytes of
- * two events in one are seen. [D3] [D5] [O1] [O2] [O6] [O7] [E9]
+ * byte is the low byte of the event's sequence, the timestamp is the sequence, so a mix
+ * of two events is detected. [D3] [D5] [O1] [O2] [O6] [O7] [E9]
  *
  * The writer is a thread, or another process; the reader is the copy itself, or the
  * library's.
@@ -27,14 +27,14 @@
 
 static struct shared {
 	uint32_t stop;
-	uint64_t written; /* sequences, when the writer has ended */
+	uint64_t written; /* sequences, after the writer has ended */
 } * shared;
 
 struct tally {
 	uint64_t wanted, read, torn, lost, last_seq, laps;
 };
 
-/* Sizes that cross the end of the ring at ever different places. */
+/* Sizes that cross the end of the ring at varying positions. */
 static void write_some(struct testring *ring, uint32_t *random)
 {
 	static uint8_t payloads[256][256];
@@ -44,7 +44,7 @@ static void write_some(struct testring *ring, uint32_t *random)
 	bool wake;
 
 	*random = *random * 1664525 + 1013904223;
-	/* Now and then a batch; of 256, it is more than a small ring. */
+	/* Sometimes a batch; of 256, it exceeds a small ring. */
 	if (*random >> 20 == 0)
 		count = 256;
 	else if (*random >> 24 == 0)
@@ -84,7 +84,7 @@ static bool is_whole(const struct kmes_event *e)
 
 	if (e->type_len != 4 || memcmp(e->type, "torn", 4) || e->payload_len > 256)
 		return false;
-	/* A batch has one stamp, that of its first event. */
+	/* A batch has one timestamp, that of its first event. */
 	if (e->ts_ns > e->seq || e->seq - e->ts_ns > 255)
 		return false;
 	for (uint32_t i = 0; i < e->payload_len; i++) {
@@ -98,7 +98,7 @@ static void count_event(struct tally *t, const struct kmes_event *e)
 {
 	if (!is_whole(e) || e->seq <= t->last_seq) {
 		if (!t->torn++)
-			tap_note("first torn event: sequence %llu behind %llu",
+			tap_note("first torn event: sequence %llu after %llu",
 				 (unsigned long long)e->seq,
 				 (unsigned long long)t->last_seq);
 		return;
@@ -108,12 +108,12 @@ static void count_event(struct tally *t, const struct kmes_event *e)
 	t->read++;
 }
 
-/* Span by span with nothing between the copy and the check. */
+/* Span by span, checked immediately after each copy. */
 static void read_spans(struct testring *ring, struct tally *t)
 {
 	struct kmes_ring_view view = testring_view(ring);
 	uint64_t end = test_now_ns() + SECONDS_MAX * 1000000000ull, pos = 0;
-	uint32_t size = 8192; /* small pieces: the writer is never far */
+	uint32_t size = 8192; /* small pieces: the writer is always close */
 	uint8_t *buf = malloc(size);
 
 	while (t->read < t->wanted && test_now_ns() < end) {
@@ -172,7 +172,7 @@ static void read_items(struct testsource *ts, struct tally *t)
 			t->torn++;
 		}
 	}
-	/* The reader told each gap, no more and no less; but where it came in. */
+	/* The reader reported each gap exactly, except before its start. */
 	if (lost > t->lost || t->lost - lost > 1000000)
 		t->torn++;
 	kmes_reader_close(rd);
@@ -237,7 +237,7 @@ int main(void)
 		      0);
 	if (shared == MAP_FAILED)
 		return 1;
-	/* Processes first: a fork takes no other threads along. */
+	/* Processes first: fork(2) does not copy other threads. */
 	by_processes(1048576, "two processes, ring of 1 MiB");
 	by_threads(65536, false, "copies by a thread, ring of 64 KiB");
 	by_threads(4194304, true, "two threads, ring of 4 MiB");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Sleep and wake: single events, each sent when the followers have gone to sleep, and
- * again at the worst moment, while they are about to. None is seen later than the bound
- * of a sleep. [N1] [N2] [N3] [N5] [N9] [O4]
+ * again at the worst moment, just before. None is seen later than the bound of a sleep.
+ * [N1] [N2] [N3] [N5] [N9] [O4]
  */
 #include "kmes_order.h"
 #include "tap.h"
@@ -28,12 +28,12 @@ static void check(int followers, bool asleep, const char *how)
 	tap_ok(!run.wrong, "wake: each of %u events is seen once, %s", events, how);
 	tap_ok(run.longest_sleep_ns < WAKERUN_BOUND_NS + GRACE_NS,
 	       "wake: no sleep is longer than the bound, %s", how);
-	/* One follower is never robbed of its flag, so none of its wakes is lost. */
+	/* A single follower's flag is never cleared by another, so no wake is lost. */
 	if (followers == 1)
 		tap_ok(run.missed <= 1 + events / 50000,
 		       "wake: no sleep runs to its bound, %s", how);
 	if (followers == 1 && asleep)
-		tap_ok(run.wakes == events, "wake: each event wakes who sleeps, %s", how);
+		tap_ok(run.wakes == events, "wake: each event wakes a sleeper, %s", how);
 }
 
 int main(void)
