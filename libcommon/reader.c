@@ -2,13 +2,13 @@
 /*
  * reader.c - all rings of a source in one order.
  *
- * By time: the rings that have a head stand in a heap by its timestamp. The smallest may
- * be handed out when no ring without a head can still bring a smaller one. That is known
- * from the clock: it is read first, then a ring is found empty, so what it brings later
- * was stamped later, up to the moment between stamp and publication, for which
- * SLACK_NS is allowed. An event is never held longer than HOLD_NS whatever its stamp
- * says, so a clock that was stepped holds nothing up; it is then handed out at the
- * watermark's place. Within a ring the order is always that of the sequence.
+ * By time: the rings that have a head are in a heap, by its timestamp. The smallest may
+ * be returned when no ring without a head can still bring a smaller one. The clock
+ * shows that: it is read first, then a ring is found empty, so events that appear there
+ * later were stamped later, except for the time between stamp and publication, for
+ * which SLACK_NS is allowed. No event is held longer than HOLD_NS, whatever its stamp,
+ * so a clock that was stepped delays nothing; the event is then returned as if it had
+ * the watermark's time. Within a ring the order is always that of the sequences.
  */
 #include "reader.h"
 
@@ -19,25 +19,25 @@
 
 #include "slots.h"
 
-/* A stamp may be this much older than its publication. */
+/* A stamp may be this much older than the publication of the event. */
 #define SLACK_NS 1000000ull
-/* No event is held longer than this, by CLOCK_MONOTONIC. */
+/* No event is held longer than this, in CLOCK_MONOTONIC. */
 #define HOLD_NS 20000000ull
 #define MARK_NS 5000000ull
 _Static_assert(HOLD_NS / MARK_NS == KMES_RING_MARKS, "marks younger than HOLD_NS");
-/* Idle rings are looked at after this many events of the others. */
+/* Idle rings are checked after this many events of the others. */
 #define LOOK_EVERY 1024u
 
 /* ---- rings ---- */
 
-/* kmesp_ring_peek, noting what else the ring has to tell. */
+/* kmesp_ring_peek(), noting what else the ring has to report. */
 static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 {
 	int r = kmesp_ring_peek(ring);
 
 	if (ring->has_note | ring->has_resize) {
 		rd->pending = true;
-		/* The positions of a new ring begin anew. */
+		/* A new ring has other positions. */
 		if (ring->has_resize)
 			ring->merge.mark_count = ring->merge.late_pos = 0;
 	}
@@ -47,7 +47,7 @@ static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 	return r;
 }
 
-/* Where the ring's head belongs: events that were held long enough go at once. */
+/* The place of the ring's head: events that were held long enough are due at once. */
 static struct kmes_heap_entry ring_entry(const struct kmes_reader *rd,
 					 struct kmes_ring *ring)
 {
@@ -59,8 +59,9 @@ static struct kmes_heap_entry ring_entry(const struct kmes_reader *rd,
 }
 
 /*
- * Tells which of the ring's events have been there for nearly HOLD_NS: those below a mark
- * that old. A new mark is set each MARK_NS, so an event waits for one that long at most.
+ * Finds the events that have been in the ring for nearly HOLD_NS: those below a mark of
+ * that age. A new mark is set every MARK_NS, which is how long an event may wait for
+ * one.
  */
 static void ring_set_late(struct kmes_ring *ring, uint64_t now_ns)
 {
@@ -77,10 +78,10 @@ static void ring_set_late(struct kmes_ring *ring, uint64_t now_ns)
 	m[ring->merge.mark_count++].ns = now_ns;
 }
 
-/* Looks at the idle rings and moves the watermark. 0 or -errno. */
+/* Checks the idle rings and moves the watermark. 0 or -errno. */
 static int reader_look(struct kmes_reader *rd)
 {
-	/* The clock first: what an empty ring brings after this has a later stamp. */
+	/* The clock first: what appears in an empty ring after this has a later stamp. */
 	uint64_t now = kmesp_clock_ns(CLOCK_REALTIME);
 	uint64_t mono = kmesp_clock_ns(CLOCK_MONOTONIC);
 	struct kmes_heap *heap = &rd->heap;
@@ -110,7 +111,7 @@ static int reader_look(struct kmes_reader *rd)
 	return 0;
 }
 
-/* Passes the event that was handed out last. 0 or -errno. */
+/* Advances past the event that was returned last. 0 or -errno. */
 static int reader_advance_time(struct kmes_reader *rd)
 {
 	struct kmes_ring *ring = rd->current;
@@ -156,7 +157,7 @@ static int reader_next_by_time(struct kmes_reader *rd, struct kmes_ring **ring)
 	return 1;
 }
 
-/* As above, each ring's private bytes in turn; one round over all of them at most. */
+/* The same by CPU: the private bytes of each ring in turn, at most one round. */
 static int reader_next_by_cpu(struct kmes_reader *rd, struct kmes_ring **ring)
 {
 	unsigned int i;
@@ -182,8 +183,8 @@ static int reader_next_by_cpu(struct kmes_reader *rd, struct kmes_ring **ring)
 
 /* ---- items ---- */
 
-/* A note or a resize that some ring has to tell: 1 or 0. */
-static int reader_tell_pending(struct kmes_reader *rd, struct kmes_item *item)
+/* A note or a resize that some ring has to report: 1 or 0. */
+static int reader_report_pending(struct kmes_reader *rd, struct kmes_item *item)
 {
 	unsigned int i;
 
@@ -226,7 +227,7 @@ static void reader_give(struct kmes_reader *rd, struct kmes_ring *ring,
 	rd->events++;
 }
 
-/* Nothing more is there: now, or for good. */
+/* There is nothing more: for now, or at all. */
 static int reader_end(const struct kmes_reader *rd)
 {
 	if (rd->snapshot)
@@ -248,19 +249,19 @@ int kmes_reader_next(struct kmes_reader *rd, struct kmes_item *item)
 		if (r < 0)
 			return r;
 	}
-	if (rd->pending && reader_tell_pending(rd, item))
+	if (rd->pending && reader_report_pending(rd, item))
 		return 1;
 	r = rd->order == KMES_ORDER_CPU ? reader_next_by_cpu(rd, &ring)
 					: reader_next_by_time(rd, &ring);
 	if (r < 0)
 		return r;
-	if (rd->pending && reader_tell_pending(rd, item))
+	if (rd->pending && reader_report_pending(rd, item))
 		return 1;
 	if (r > 0) {
 		reader_give(rd, ring, item);
 		return 1;
 	}
-	/* Only a look that began after the source had gone was the last one. */
+	/* Only a check that began after the source had ended is the last one. */
 	return gone || rd->snapshot ? reader_end(rd) : 0;
 }
 
@@ -314,7 +315,7 @@ static int reader_open_rings(struct kmes_reader *rd,
 	return r;
 }
 
-/* What the order of so many rings and waiting for them takes. */
+/* What ordering the rings and waiting for them requires. */
 static int reader_alloc(struct kmes_reader *rd, struct kmes_error *err)
 {
 	int r;
@@ -349,7 +350,7 @@ int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
 		kmes_reader_close(rd);
 		return r;
 	}
-	rd->turn = rd->ring_count - 1; /* the first ring's is next */
+	rd->turn = rd->ring_count - 1; /* next is the first ring */
 	for (i = 0; i < rd->ring_count; i++)
 		rd->idle[rd->idle_len++] = &rd->rings[i];
 	*out = rd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* reader.h - all rings of a source, for reader.c and wait.c; private to the library. */
+/* reader.h - the rings of a source as a whole, for reader.c and wait.c. */
 #ifndef KMES_READER_H
 #define KMES_READER_H
 
@@ -16,24 +16,24 @@ struct kmes_reader {
 	bool snapshot;
 	bool source_gone;
 
-	/* By time: rings with a head as a heap, by its stamp and the CPU; rings without. */
+	/* By time: a heap of the rings with a head, by stamp and CPU; those without. */
 	struct kmes_heap heap;
 	struct kmes_ring **idle;
 	unsigned int idle_len;
-	uint64_t watermark_ns;	 /* CLOCK_REALTIME: no idle ring brings anything older */
-	unsigned int until_look; /* events until the idle rings are looked at again */
+	uint64_t watermark_ns;	 /* CLOCK_REALTIME: idle rings bring no older event */
+	unsigned int until_look; /* events until the idle rings are checked again */
 
-	/* By CPU: whose turn it is. */
+	/* By CPU: the ring whose turn it is. */
 	unsigned int turn;
 
-	struct kmes_ring *current; /* its head was handed out last */
-	bool pending;		   /* some ring has a note or a resize to tell */
+	struct kmes_ring *current; /* its head was returned last */
+	bool pending;		   /* some ring has a note or a resize to report */
 	uint64_t events;
 	struct kmes_error err;
 	struct kmes_wait *wait;
 };
 
-/* Prepares sleeping on up to `ring_count` rings, with threads where one cannot (wait.c). */
+/* Prepares waiting on `ring_count` rings, with threads if one cannot do it (wait.c). */
 int kmesp_wait_new(struct kmes_wait **out, unsigned int ring_count);
 void kmesp_wait_free(struct kmes_wait *wait);
 

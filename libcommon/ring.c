@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* ring.c - events out of a ring's private bytes: what is accepted, what is lost (2.4). */
+/*
+ * ring.c - parses a ring's private bytes: which events are accepted, what is lost
+ * (doc/protocol.md, Reading and Loss).
+ */
 #include "ring.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Private memory for `size` bytes; what was in the old one is given up. */
+/* Allocates private memory of `size` bytes; the bytes in the old one are discarded. */
 static int ring_set_size(struct kmes_ring *ring, uint32_t size)
 {
 	void *buf = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -14,7 +17,7 @@ static int ring_set_size(struct kmes_ring *ring, uint32_t size)
 
 	if (buf == MAP_FAILED)
 		return kmes_error_set(&ring->err, -ENOMEM,
-				      "cpu%u: no memory for an event of %u bytes",
+				      "cpu%u: out of memory for an event of %u bytes",
 				      ring->cpu, size);
 	if (ring->buf)
 		munmap(ring->buf, ring->size);
@@ -39,7 +42,7 @@ int kmesp_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cp
 	if (r < 0)
 		return r;
 	r = ring_set_size(ring, KMES_SPAN_SIZE);
-	/* What came before the start is passed now, so that any later gap is a loss. */
+	/* Skip what was before the start now, so that any later gap is a loss. */
 	if (r == 0 && ring->skip_until)
 		r = kmesp_ring_peek(ring);
 	if (r < 0) {
@@ -62,9 +65,9 @@ void kmesp_ring_close(struct kmes_ring *ring)
 }
 
 /*
- * Decides on the event that was parsed into the head: false passes it over. A sequence
- * not above the last one was handed out before, or never assigned; after a replacement
- * this is how the place is found [R5].
+ * Decides whether the parsed event becomes the head. A sequence not above the last one
+ * was returned before, or never assigned; after a replacement, this is how the reader
+ * finds its place [R5].
  */
 static bool ring_accept(struct kmes_ring *ring)
 {
@@ -87,8 +90,8 @@ static bool ring_accept(struct kmes_ring *ring)
 }
 
 /*
- * Looks for the next head in the private bytes: 1; 0 when more bytes are needed, at least
- * ring->head.size of them if some are left over; or -EBADMSG.
+ * Looks for the next head in the private bytes: 1; 0: more bytes are needed, at least
+ * ring->head.size if the last event is incomplete; or -EBADMSG.
  */
 static int ring_parse(struct kmes_ring *ring)
 {

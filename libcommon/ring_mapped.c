@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* ring_mapped.c - spans out of a mapped KMES ring: laps, corruption, replacement (2.4). */
+/*
+ * ring_mapped.c - copies spans out of a mapped KMES ring: laps, corruption, replacement
+ * (doc/protocol.md, Reading and Replacement).
+ */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "ring.h"
 
-/* How long the tail may stand ahead of write_pos before it is worth a note. */
+/* A tail that is ahead of write_pos for longer than this is worth a note. */
 #define STUCK_NS 1000000000ull
 
 static void ring_note(struct kmes_ring *ring, const char *what, uint64_t pos)
 {
 	kmes_error_set(&ring->err, 0,
-		       "cpu%u: %s at position %llu; going on at the newest", ring->cpu,
+		       "cpu%u: %s at position %llu; continuing at the newest", ring->cpu,
 		       what, (unsigned long long)pos);
 	ring->has_note = true;
 }
 
-/* Gives up the private bytes and goes on at `pos`. */
+/* Discards the private bytes and continues at `pos`. */
 static void ring_seek(struct kmes_ring *ring, uint64_t pos)
 {
 	ring->pos = pos;
@@ -25,7 +28,7 @@ static void ring_seek(struct kmes_ring *ring, uint64_t pos)
 	ring->len = 0;
 }
 
-/* Never backwards: a writer that is corrupt for good must not hold us in a loop. */
+/* Never backwards: a ring that stays corrupt must not hold the reader in a loop. */
 static void ring_give_up(struct kmes_ring *ring, const char *what)
 {
 	uint64_t pos = kmesp_ring_position(ring);
@@ -38,10 +41,10 @@ static void ring_give_up(struct kmes_ring *ring, const char *what)
 	ring->known = ring->pos;
 }
 
-/* 2.4.1 step 6: lapped if the tail went past us, corrupt otherwise. */
+/* Lapped if the tail is past this position, otherwise corrupt (Reading, step 8). */
 static void mapped_recover(struct kmes_ring *ring)
 {
-	/* Order B, pairs with A: the bytes that were judged are read. */
+	/* Order B, pairs with A: the tail is loaded after the bytes that were parsed. */
 	uint64_t tail_pos;
 
 	kmes_fence_acquire();
@@ -52,7 +55,7 @@ static void mapped_recover(struct kmes_ring *ring)
 		ring_give_up(ring, "not an event");
 }
 
-/* A tail ahead of write_pos is a batch being written, unless nothing moves for long. */
+/* A tail ahead of write_pos is a batch being written, unless neither moves for long. */
 static void ring_watch_tail(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
 	uint64_t now = kmesp_clock_ns(CLOCK_MONOTONIC);
@@ -75,8 +78,8 @@ static void ring_watch_tail(struct kmes_ring *ring, const struct kmes_ring_span 
 	}
 }
 
-/* Remembers the step for the reader; several steps in a row are told as one. */
-static void ring_tell_resize(struct kmes_ring *ring, const struct kmes_mapping *next)
+/* Notes the replacement for the reader; several in a row are reported as one. */
+static void ring_note_resize(struct kmes_ring *ring, const struct kmes_mapping *next)
 {
 	if (!ring->has_resize) {
 		ring->resize.cpu = ring->cpu;
@@ -88,23 +91,24 @@ static void ring_tell_resize(struct kmes_ring *ring, const struct kmes_mapping *
 	ring->has_resize = true;
 }
 
-/* The page tells of a replacement, and attaching gives the very same ring. */
+/* The page shows a replacement, but attaching gives the same ring again. */
 static void ring_doubt(struct kmes_ring *ring, uint64_t generation)
 {
 	if (ring->mapped.odd_generation == generation)
 		return;
-	kmes_error_set(&ring->err, 0,
-		       "cpu%u: generation %llu shown at position %llu, but no such ring",
-		       ring->cpu, (unsigned long long)generation,
-		       (unsigned long long)kmesp_ring_position(ring));
+	kmes_error_set(
+		&ring->err, 0,
+		"cpu%u: generation %llu at position %llu, but there is no such ring",
+		ring->cpu, (unsigned long long)generation,
+		(unsigned long long)kmesp_ring_position(ring));
 	ring->has_note = true;
 	ring->mapped.odd_generation = generation;
 }
 
 /*
- * The ring was replaced and is drained: goes on at the new one's oldest event. The
- * position does not carry over, ring_accept finds the place by sequence [R3 R4 R5 R6].
- * Returns 1, 0 when there is none or the source is gone, or -errno.
+ * The ring was replaced and is drained: continues at the oldest event of the new one.
+ * Positions do not carry over; ring_accept() finds the place by sequence [R3 R4 R5 R6].
+ * Returns 1, 0 if there is no new ring or the source has ended, or -errno.
  */
 static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 {
@@ -120,7 +124,7 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 		ring_doubt(ring, generation);
 		return 0;
 	}
-	ring_tell_resize(ring, &next);
+	ring_note_resize(ring, &next);
 	kmes_mapping_close(&ring->mapped.map);
 	ring->mapped.map = next;
 	ring->mapped.is_armed = false;
@@ -130,13 +134,13 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 	return 1;
 }
 
-/* Takes over what was copied, up to the end of a snapshot. */
+/* Makes the copied span the private bytes, up to the end of a snapshot. */
 static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
-	/* Lapped before the start was found: what is gone may be from before it. */
+	/* Lapped before the start was found: what is lost may be from before it. */
 	if (span->lapped && kmesp_ring_position(ring) < ring->skip_until)
 		ring->has_last = false;
-	/* No event of a snapshot reaches past its end. */
+	/* An event of a snapshot does not reach past its end. */
 	ring->known = span->write_pos < ring->mapped.stop_pos ? span->write_pos
 							      : ring->mapped.stop_pos;
 	ring->pos = span->pos - span->skip;
@@ -153,8 +157,8 @@ static int mapped_fill(struct kmes_ring *ring)
 	for (;;) {
 		struct kmes_ring_span span;
 		/*
-		 * Order H, pairs with G: once this shows the replacement, the write_pos
-		 * that is loaded behind it is the last one [R0 R2].
+		 * Order H, pairs with G: if this shows the replacement, the write_pos
+		 * that is loaded after it is final [R0 R2].
 		 */
 		uint64_t generation =
 			kmes_load_acquire(&ring->mapped.map.view.producer->generation);
@@ -175,9 +179,9 @@ static int mapped_fill(struct kmes_ring *ring)
 		}
 		if (span.write_pos > span.pos && span.pos < ring->mapped.stop_pos &&
 		    ring->mapped.stop_pos != UINT64_MAX)
-			continue; /* a snapshot goes on to its end */
+			continue; /* a snapshot is read to its end */
 		if (span.write_pos > span.pos)
-			return 0; /* lapped again and again: others first */
+			return 0; /* lapped repeatedly: other rings first */
 		if (span.tail_pos > span.write_pos)
 			ring_watch_tail(ring, &span);
 		if (generation == ring->mapped.map.generation || ring->ended)
@@ -196,7 +200,7 @@ static uint64_t mapped_newest(const struct kmes_ring *ring)
 	return kmes_load_acquire(&ring->mapped.map.view.producer->write_pos);
 }
 
-/* Order F: called behind need_wake = 1 and the full fence. */
+/* Order F: called after need_wake = 1 and the full fence. */
 static bool mapped_has_news(const struct kmes_ring *ring)
 {
 	const struct kmes_producer_page *page = ring->mapped.map.view.producer;
@@ -238,7 +242,7 @@ int kmesp_ring_open_mapped(struct kmes_ring *ring,
 	/* Order D, pairs with C. */
 	write_pos = kmes_load_acquire(&ring->mapped.map.view.producer->write_pos);
 	ring->known = write_pos;
-	/* A CPU's first ring with nothing in it: the next event should be number 1. */
+	/* A CPU's first ring, and empty: the next event must have sequence 1. */
 	ring->has_last = write_pos == 0 && ring->mapped.map.generation == 1;
 	if (options->only_new)
 		ring->skip_until = write_pos;

@@ -12,7 +12,7 @@
 struct kmes_ring_walk {
 	struct kmes_ring_view view;
 	uint64_t pos; /* of the next event */
-	uint8_t *buf; /* private bytes: buf[off..len) is unread and starts at pos */
+	uint8_t *buf; /* private bytes: buf[off..len) is unread, from pos on */
 	uint32_t size, off, len;
 };
 
@@ -22,9 +22,9 @@ void kmesp_ring_walk_start(struct kmes_ring_walk *walk,
 void kmesp_ring_walk_free(struct kmes_ring_walk *walk);
 
 /*
- * The next event below `end`, a write_pos of the ring: 1; 0: walk->pos is at `end` or past
- * it; -EAGAIN: lapped, walk->pos is at a later event now; -EBADMSG: no event at walk->pos;
- * -ENOMEM. The event is valid until the next call.
+ * The next event below `end`, a write_pos of the ring: 1; 0: walk->pos is at `end` or
+ * past it; -EAGAIN: lapped, walk->pos is at a later event now; -EBADMSG: no event at
+ * walk->pos; -ENOMEM. The event is valid until the next call.
  */
 int kmesp_ring_walk_next(struct kmes_ring_walk *walk, uint64_t end,
 			 struct kmes_event *event);

@@ -10,8 +10,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* How long an answer may take. All rings of a large machine take a while to replace. */
 #define ANSWER_MS 5000
@@ -42,10 +43,7 @@ int kmesp_sim_address(struct sockaddr_un *address, const char *path)
 
 static uint64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return kmesp_clock_ns(CLOCK_MONOTONIC) / KMES_NS_PER_MS;
 }
 
 /* After a failed send or receive: 0 to try again, or the error to give up with. */

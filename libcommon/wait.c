@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * wait.c - one sleep on all rings of a reader (2.4.3).
+ * wait.c - one sleep on all rings of a reader (doc/protocol.md, Sleeping).
  *
- * need_wake is set on every ring, then one full fence, then futex_counter is sampled and
- * only then positions and generations are looked at once more: whatever comes after that
- * look finds the flag, and whatever came before it is seen. need_wake is shared with the
- * ring's other consumers, any of whom may clear it under us, so no sleep is longer than
+ * need_wake is set on every ring, then one full fence, then futex_counter is sampled,
+ * and only then positions and generations are checked once more: an event after that
+ * check finds the flag set, an event before it is seen. need_wake is shared with the
+ * ring's other readers, each of which may clear it, so no sleep is longer than
  * SLEEP_MS.
  *
- * A wake costs the writer a system call or more. A sleep that ends as soon as it began is
- * not worth that: while events come so fast the reader naps with need_wake at 0, and arms
- * again after the first nap that brought nothing.
+ * A wake costs the writer a system call or more, which a sleep of a few microseconds is
+ * not worth: while events arrive that fast, the reader naps with need_wake 0, and arms
+ * again after the first nap without a new event.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,14 +24,14 @@
 #include "wait_group.h"
 
 #define SLEEP_MS 100
-/* Between two looks where no futex can be waited on. */
+/* The poll interval where no futex can be waited on. */
 #define NAP_MS 50
-/* Sleeps shorter than this become naps, as long at first and up to the other. */
+/* Sleeps shorter than this are replaced by naps: of this length at first, and at most. */
 #define BUSY_NAP_NS 100000
 #define BUSY_NAP_MAX_NS 800000
-/* A ring that fills by more than this part of it in a nap asks for shorter ones. */
+/* If a nap lets more than this part of a ring fill, naps become shorter. */
 #define CROWDED_PART 8
-/* Naps between two wakes of others that sleep. */
+/* Naps between two wakes of other sleepers. */
 #define WAKE_OTHERS_EVERY 128
 /* While an event waits for the watermark. */
 #define HELD_NAP_NS 500000
@@ -40,10 +40,10 @@ struct kmes_wait {
 	unsigned int group_count;
 	uint32_t bell;
 	bool no_waitv;
-	bool is_busy;	    /* events come faster than sleeping is worth */
-	unsigned int naps;  /* one after the other */
-	long nap_ns;	    /* the next one's length */
-	uint64_t looked_ns; /* when the world beside the rings was looked at */
+	bool is_busy;	    /* events arrive too fast for sleeping */
+	unsigned int naps;  /* in a row */
+	long nap_ns;	    /* the length of the next one */
+	uint64_t looked_ns; /* when look_around() was called last */
 	struct kmes_wait_group groups[];
 };
 
@@ -85,21 +85,18 @@ void kmesp_wait_free(struct kmes_wait *w)
 
 static struct timespec deadline_in(int ms)
 {
-	uint64_t at = kmesp_clock_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
-	struct timespec ts = { .tv_sec = (time_t)(at / 1000000000),
-			       .tv_nsec = (long)(at % 1000000000) };
-
-	return ts;
+	return kmesp_timespec(kmesp_clock_ns(CLOCK_MONOTONIC) +
+			      (uint64_t)ms * KMES_NS_PER_MS);
 }
 
 static void nap_ns(long ns)
 {
-	struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+	struct timespec ts = kmesp_timespec((uint64_t)ns);
 
 	nanosleep(&ts, NULL);
 }
 
-/* Clears the flag where there is something to read [N2 N6]; elsewhere it stays set. */
+/* Clears the flag where there is something to read [N2 N6]; elsewhere it remains set. */
 static bool disarm(struct kmes_ring *rings, unsigned int count)
 {
 	bool news = false;
@@ -114,7 +111,10 @@ static bool disarm(struct kmes_ring *rings, unsigned int count)
 	return news;
 }
 
-/* Steps 1 to 3 on all rings; true when there is something to read instead of sleeping. */
+/*
+ * doc/protocol.md, Sleeping, steps 1 to 4 on all rings; true when there is something to
+ * read instead.
+ */
 static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count)
 {
 	unsigned int per_group = w->group_count > 1 ? KMES_GROUP_RINGS : KMES_WAITV_MAX;
@@ -131,14 +131,14 @@ static bool arm(struct kmes_wait *w, struct kmes_ring *rings, unsigned int count
 	for (i = 0; i < count; i++) {
 		const uint32_t *word = &rings[i].mapped.map.view.producer->futex_counter;
 
-		/* Order M, pairs with L. Shared: keyed by the page, never private [N7]. */
+		/* Order M, pairs with L. A shared futex, not a private one [N7]. */
 		kmesp_wait_group_add(&w->groups[i / per_group], word,
 				     kmes_load_acquire(word), 0);
 	}
 	return disarm(rings, count);
 }
 
-/* Without futex_waitv: one ring by futex(2), several by looking again soon. */
+/* Without futex_waitv: one ring by futex(2), several by polling. */
 static int sleep_plain(struct kmes_wait_group *g, int timeout_ms)
 {
 	if (g->len == 1) {
@@ -181,8 +181,8 @@ static int sleep_armed(struct kmes_wait *w, int timeout_ms)
 }
 
 /*
- * One poll(2) on what no futex tells of: descriptors of rings without a futex, whether
- * the source lives, and whether the reader of `watch_fd` is gone (returned).
+ * One poll(2) on everything that is not a futex: the descriptors of rings without one,
+ * whether the source is alive, and whether the reader of `watch_fd` has gone (returned).
  */
 static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
 {
@@ -213,8 +213,9 @@ static int look_around(struct kmes_reader *rd, int watch_fd, int timeout_ms)
 }
 
 /*
- * need_wake is everybody's: when ours was cleared, another reader may just have fallen
- * asleep on it, whom nobody wakes while we nap. So we do, on a ring that has news.
+ * need_wake is shared: when this reader cleared it, another one may just have fallen
+ * asleep relying on it. The writer will not wake that reader during a nap, so this one
+ * does.
  */
 static void wake_others(const struct kmes_ring *ring)
 {
@@ -230,8 +231,8 @@ static bool is_crowded(const struct kmes_ring *ring)
 }
 
 /*
- * Goes on so while there are news, at a pace that leaves room in the rings; the others are
- * woken at once, and now and then.
+ * One nap. More follow while each finds new events, of a length that leaves room in the
+ * rings. Other sleepers are woken after the first nap, and from time to time.
  */
 static void nap(struct kmes_wait *w, const struct kmes_ring *rings, unsigned int count)
 {
@@ -255,7 +256,7 @@ static void nap(struct kmes_wait *w, const struct kmes_ring *rings, unsigned int
 		w->nap_ns *= 2;
 }
 
-/* Until a ring has something to tell, roughly: true; false when the time was over. */
+/* Waits until a ring may have something to read: true; false: timed out. */
 static bool wait_for_rings(struct kmes_reader *rd, int timeout_ms)
 {
 	uint64_t begun_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
@@ -286,7 +287,7 @@ int kmes_reader_wait(struct kmes_reader *rd, int timeout_ms, int watch_fd)
 	if (rd->heap.len)
 		nap_ns(HELD_NAP_NS);
 	else if (rd->rings[0].ops->is_polled)
-		/* Should a wake-up ever be missing, what is there is still seen soon. */
+		/* The short timeout limits the delay if a wake-up is ever missing. */
 		return look_around(rd, watch_fd,
 				   timeout_ms < NAP_MS ? timeout_ms : NAP_MS);
 	else

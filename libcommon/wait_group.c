@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* wait_group.c - one futex_waitv(2) call's worth of futexes, and a thread to make it. */
+/* wait_group.c - a group of futexes for one futex_waitv(2), and its thread. */
 #include "wait_group.h"
 
 #include <errno.h>
@@ -48,9 +48,8 @@ int kmesp_wait_group_sleep(struct kmes_wait_group *g)
 }
 
 /*
- * Sleeps a round at a time. The words between caller and thread: round and cancel are
- * stored by the caller with release before a wake and loaded here with acquire; done and
- * the bell the other way round.
+ * Sleeps one round at a time. The caller stores round and cancel with release before it
+ * wakes the thread, which loads them with acquire; done and the bell vice versa.
  */
 static void *group_main(void *arg)
 {
@@ -83,7 +82,7 @@ int kmesp_wait_group_start(struct kmes_wait_group *g, uint32_t *bell)
 	int r;
 
 	g->bell = bell;
-	/* Signals are for the program's own threads. */
+	/* Signals go to the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&g->thread, NULL, group_main, g);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * wait_group.h - sleeping on many futexes: groups of what one system call takes; private
- * to the library.
+ * wait_group.h - sleeping on many futexes, in groups of as many as one futex_waitv(2)
+ * accepts; private to the library.
  *
- * The first group is the caller's own. A further one has a thread that sleeps for it and
- * rings a bell, which is one more futex of the first group. All words but those of the
- * rings are private to the process.
+ * The caller sleeps on the first group. Each further group has a thread that sleeps on
+ * it and increments the bell, which is one more futex of the first group. All futexes
+ * except those of the rings are private to the process.
  */
 #ifndef KMES_WAIT_GROUP_H
 #define KMES_WAIT_GROUP_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What futex_waitv(2) takes, and how many rings of that leave room for a control word. */
+/* The limit of futex_waitv(2), and the rings of a group that also has a control futex. */
 #define KMES_WAITV_MAX 128u
 #define KMES_GROUP_RINGS (KMES_WAITV_MAX - 1)
 
@@ -24,10 +24,10 @@ struct kmes_wait_group {
 	unsigned int len;
 	struct timespec deadline; /* CLOCK_MONOTONIC */
 	pthread_t thread;
-	uint32_t *bell;	 /* rung by the thread when it wakes */
+	uint32_t *bell;	 /* incremented by the thread when it was woken */
 	uint32_t round;	 /* set by the caller: sleep for this round */
-	uint32_t cancel; /* set by the caller: stop sleeping; in the thread's own vec */
-	uint32_t done;	 /* set by the thread: out of this round */
+	uint32_t cancel; /* set by the caller: stop sleeping; also in vec */
+	uint32_t done;	 /* set by the thread: finished this round */
 	uint32_t stop;
 };
 
@@ -36,12 +36,12 @@ void kmesp_wait_group_add(struct kmes_wait_group *g, const uint32_t *word, uint3
 			  uint32_t flags);
 
 /*
- * Sleeps on the group's futexes until its deadline: 1 woken or interrupted, 0 time-out,
- * -ENOSYS when the kernel (or a container) has no futex_waitv.
+ * Sleeps on the group's futexes until its deadline: 1: woken or interrupted, 0: timed
+ * out, -ENOSYS: the kernel has no futex_waitv, or a container denies it.
  */
 int kmesp_wait_group_sleep(struct kmes_wait_group *g);
 
-/* A group's thread: start and stop it, let it sleep for a round, call it back. */
+/* A group's thread: start and stop it; begin a round of sleeping, and end it. */
 int kmesp_wait_group_start(struct kmes_wait_group *g, uint32_t *bell);
 void kmesp_wait_group_stop(struct kmes_wait_group *g);
 void kmesp_wait_group_begin(struct kmes_wait_group *g);
