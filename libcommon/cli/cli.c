@@ -23,23 +23,25 @@ enum {
 };
 
 struct poptOption cli_help_table[] = { { "help", 'h', POPT_ARG_NONE, NULL, OPTION_HELP,
-					 "show this help", NULL },
+					 "display this help and exit", NULL },
 				       { "usage", '\0', POPT_ARG_NONE, NULL, OPTION_USAGE,
-					 "show the options alone", NULL },
+					 "display the options only and exit", NULL },
 				       { "version", 'V', POPT_ARG_NONE, NULL,
-					 OPTION_VERSION, "show name and version", NULL },
+					 OPTION_VERSION, "display the version and exit",
+					 NULL },
 				       POPT_TABLEEND };
 
 struct poptOption cli_source_table[] = {
 	{ "source", 'S', POPT_ARG_STRING, NULL, OPTION_SOURCE,
-	  "where the rings are: " KMESP_SOURCE_NAMES, "SOURCE" },
+	  "use the rings of SOURCE: " KMESP_SOURCE_NAMES, "SOURCE" },
 	POPT_TABLEEND
 };
 
-struct poptOption cli_cpu_table[] = { { "cpu", 'c', POPT_ARG_STRING, NULL, OPTION_CPU,
-					"only these CPUs, such as 0,2-5; repeatable",
-					"CPUS" },
-				      POPT_TABLEEND };
+struct poptOption cli_cpu_table[] = {
+	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPTION_CPU,
+	  "read these CPUs only, for example 0,2-5; repeatable", "CPUS" },
+	POPT_TABLEEND
+};
 
 int cli_status_max(int a, int b)
 {

@@ -9,22 +9,27 @@
 
 struct poptOption cli_filter_table[] = {
 	{ "type", 't', POPT_ARG_STRING, NULL, 't',
-	  "only these types, !GLOB excludes; repeatable", "GLOB" },
+	  "select events of this type, !GLOB excludes; repeatable", "GLOB" },
 	{ "origin", 'o', POPT_ARG_STRING, NULL, 'o',
-	  "only this origin: userspace, kmes, kacs, ...; repeatable", "CLASS" },
+	  "select events of this origin: userspace, kmes, kacs, ...; repeatable",
+	  "CLASS" },
 	{ "match", 'm', POPT_ARG_STRING, NULL, 'm',
-	  "payload field: PATH, PATH=GLOB, PATH!=GLOB, PATH<N, ...; repeatable", "EXPR" },
+	  "select events by a payload field: PATH, PATH=GLOB, PATH<N, ...; repeatable",
+	  "EXPR" },
 	POPT_TABLEEND
 };
 
 struct poptOption cli_style_table[] = {
-	{ "pretty", 'p', POPT_ARG_NONE, NULL, 'p', "payload as an indented block", NULL },
-	{ "json", 'j', POPT_ARG_NONE, NULL, 'j', "one JSON object a line", NULL },
-	{ "hex", 'x', POPT_ARG_NONE, NULL, 'x', "payload as hex", NULL },
+	{ "pretty", 'p', POPT_ARG_NONE, NULL, 'p',
+	  "print the payload as an indented block", NULL },
+	{ "json", 'j', POPT_ARG_NONE, NULL, 'j', "print one JSON object per line", NULL },
+	{ "hex", 'x', POPT_ARG_NONE, NULL, 'x', "print the payload in hexadecimal",
+	  NULL },
 	{ "time", 'T', POPT_ARG_STRING, NULL, 'T',
-	  "clock (default), local, iso, epoch, delta or none", "STYLE" },
-	{ "color", 'C', POPT_ARG_STRING, NULL, 'C', "auto (default), always or never",
-	  "WHEN" },
+	  "format of the time: clock (default), local, iso, epoch, delta or none",
+	  "STYLE" },
+	{ "color", 'C', POPT_ARG_STRING, NULL, 'C',
+	  "use colors: auto (default), always or never", "WHEN" },
 	POPT_TABLEEND
 };
 

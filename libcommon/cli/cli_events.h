@@ -21,8 +21,8 @@ struct cli_events {
 extern struct poptOption cli_filter_table[];
 extern struct poptOption cli_style_table[];
 
-#define CLI_FILTER_OPTIONS CLI_TABLE(cli_filter_table, "Which events:")
-#define CLI_STYLE_OPTIONS CLI_TABLE(cli_style_table, "How they look:")
+#define CLI_FILTER_OPTIONS CLI_TABLE(cli_filter_table, "Filters:")
+#define CLI_STYLE_OPTIONS CLI_TABLE(cli_style_table, "Output:")
 
 void cli_events_init(struct cli_events *events);
 void cli_events_fini(struct cli_events *events);

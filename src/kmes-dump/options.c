@@ -30,43 +30,45 @@ enum {
 	}
 
 static struct poptOption read_table[] = {
-	FLAG("snapshot", 's', 's', "print what is buffered now, then exit"),
-	FLAG("follow", 'f', 'f',
-	     "go on until a signal (default); wait for a capture to grow"),
-	TEXT("read", 'r', 'r', "read a capture, as the operands; repeatable", "FILE"),
-	FLAG("new", 'N', 'N', "only events from now on"),
-	TEXT("count", 'n', 'n', "stop after N printed events", "N"),
-	TEXT("duration", 'd', 'd', "stop after TIME", "TIME"),
+	FLAG("snapshot", 's', 's', "print what is in the rings now, then exit"),
+	FLAG("follow", 'f', 'f', "wait for further events (default for rings)"),
+	TEXT("read", 'r', 'r', "read a capture; repeatable", "FILE"),
+	FLAG("new", 'N', 'N', "skip what is in the rings now"),
+	TEXT("count", 'n', 'n', "exit after printing N events", "N"),
+	TEXT("duration", 'd', 'd', "exit after TIME", "TIME"),
 	TEXT("order", 'O', 'O',
-	     "time: merged by timestamp (default); cpu: as each CPU's come", "ORDER"),
+	     "time: merged by time stamp (default); cpu: as read from each CPU", "ORDER"),
 	POPT_TABLEEND
 };
 
 static struct poptOption time_table[] = {
-	TEXT("since", 'a', 'a', "only events at or after WHEN", "WHEN"),
-	TEXT("until", 'b', 'b', "only events at or before WHEN; ends after it", "WHEN"),
+	TEXT("since", 'a', 'a', "select events at or after WHEN", "WHEN"),
+	TEXT("until", 'b', 'b', "select events at or before WHEN, then exit", "WHEN"),
 	POPT_TABLEEND
 };
 
 static struct poptOption write_table[] = {
-	TEXT("write", 'w', 'w', "write a capture instead of text; - is stdout", "FILE"),
-	FLAG("print", '\0', OPTION_PRINT, "with -w: print, too"),
-	FLAG("gzip", 'z', 'z', "compress it (implied by a name in .gz)"),
-	TEXT("gzip-level", '\0', OPTION_GZIP_LEVEL, "1 to 9 (default 1)", "N"),
-	TEXT("rotate-size", '\0', OPTION_ROTATE_SIZE,
-	     "go on in a new file after SIZE bytes", "SIZE"),
-	TEXT("rotate-time", '\0', OPTION_ROTATE_TIME, "go on in a new file after TIME",
+	TEXT("write", 'w', 'w', "write a capture instead of printing; - is stdout",
+	     "FILE"),
+	FLAG("print", '\0', OPTION_PRINT, "with -w: also print"),
+	FLAG("gzip", 'z', 'z', "compress the capture (default for names in .gz)"),
+	TEXT("gzip-level", '\0', OPTION_GZIP_LEVEL,
+	     "compression level, 1 to 9 (default 1)", "N"),
+	TEXT("rotate-size", '\0', OPTION_ROTATE_SIZE, "start a new file after SIZE bytes",
+	     "SIZE"),
+	TEXT("rotate-time", '\0', OPTION_ROTATE_TIME, "start a new file after TIME",
 	     "TIME"),
-	TEXT("keep", '\0', OPTION_KEEP, "keep the newest N files", "N"),
+	TEXT("keep", '\0', OPTION_KEEP, "keep the newest N files, remove older ones",
+	     "N"),
 	POPT_TABLEEND
 };
 
 static struct poptOption print_table[] = {
-	FLAG("line-buffered", 'l', 'l', "write each line at once"),
-	TEXT("width", '\0', OPTION_WIDTH, "cut lines of text at N columns", "N"),
-	FLAG("with-boot", '\0', OPTION_WITH_BOOT, "add the boot id to JSON"),
-	FLAG("fail-on-loss", 'L', 'L', "exit 3 when any event was lost"),
-	FLAG("quiet", 'q', 'q', "no summary"),
+	FLAG("line-buffered", 'l', 'l', "write each line immediately"),
+	TEXT("width", '\0', OPTION_WIDTH, "truncate lines of text to N columns", "N"),
+	FLAG("with-boot", '\0', OPTION_WITH_BOOT, "add the boot ID to JSON"),
+	FLAG("fail-on-loss", 'L', 'L', "exit with status 3 if any events were lost"),
+	FLAG("quiet", 'q', 'q', "do not print the summary"),
 	POPT_TABLEEND
 };
 
@@ -76,7 +78,7 @@ static struct poptOption options[] = { CLI_TABLE(read_table, "Reading:"),
 				       CLI_CPU_OPTIONS,
 				       CLI_STYLE_OPTIONS,
 				       CLI_TABLE(print_table, "Printing:"),
-				       CLI_TABLE(write_table, "Writing captures:"),
+				       CLI_TABLE(write_table, "Recording:"),
 				       CLI_SOURCE_OPTIONS,
 				       CLI_HELP_OPTIONS,
 				       POPT_TABLEEND };

@@ -21,17 +21,15 @@ struct emit_opts {
 };
 
 static struct poptOption options[] = {
-	{ "type", 't', POPT_ARG_STRING, NULL, 't', "the type of the event", "TYPE" },
-	{ "payload", 'J', POPT_ARG_STRING, NULL, 'J', "the payload, instead of pairs",
-	  "JSON" },
+	{ "type", 't', POPT_ARG_STRING, NULL, 't', "set the type of the event", "TYPE" },
+	{ "payload", 'J', POPT_ARG_STRING, NULL, 'J', "use JSON as the payload", "JSON" },
 	{ "input", 'i', POPT_ARG_STRING, NULL, 'i',
-	  "emit each line {\"type\": .., \"payload\": ..} of FILE; - is standard input",
-	  "FILE" },
+	  "emit each line {\"type\": .., \"payload\": ..} of FILE; - is stdin", "FILE" },
 	{ "batch", 'B', POPT_ARG_STRING, NULL, 'B',
-	  "emit up to N events in one step (256)", "N" },
-	{ "cpu", 'c', POPT_ARG_STRING, NULL, 'c', "emit on this CPU", "N" },
+	  "emit up to N events in one batch (default 256)", "N" },
+	{ "cpu", 'c', POPT_ARG_STRING, NULL, 'c', "emit on CPU N", "N" },
 	{ "count", 'n', POPT_ARG_STRING, NULL, 'n', "emit the event N times", "N" },
-	{ "rate", 'R', POPT_ARG_STRING, NULL, 'R', "emit so many events a second",
+	{ "rate", 'R', POPT_ARG_STRING, NULL, 'R', "emit at most RATE events per second",
 	  "RATE" },
 	CLI_SOURCE_OPTIONS,
 	CLI_HELP_OPTIONS,

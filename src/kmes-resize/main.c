@@ -16,10 +16,10 @@ struct resize_opts {
 
 static struct poptOption options[] = {
 	{ "dry-run", 'n', POPT_ARG_NONE, NULL, 'n',
-	  "say what would be kept and lost, change nothing", NULL },
+	  "print what would be kept and lost, change nothing", NULL },
 	{ "json", 'j', POPT_ARG_NONE, NULL, 'j', "print one JSON object", NULL },
 	{ "timeout", '\0', POPT_ARG_STRING, NULL, 't',
-	  "give up waiting for the new rings after TIME (default 10s)", "TIME" },
+	  "fail if a ring has not been replaced after TIME (default 10s)", "TIME" },
 	CLI_SOURCE_OPTIONS,
 	CLI_HELP_OPTIONS,
 	POPT_TABLEEND,

@@ -11,21 +11,23 @@ enum {
 };
 
 static struct poptOption condition_table[] = {
-	{ "count", 'n', POPT_ARG_STRING, NULL, 'n', "N events (default 1)", "N" },
-	{ "resize", '\0', POPT_ARG_NONE, NULL, OPTION_RESIZE, "a ring was replaced",
+	{ "count", 'n', POPT_ARG_STRING, NULL, 'n', "wait for N events (default 1)",
+	  "N" },
+	{ "resize", '\0', POPT_ARG_NONE, NULL, OPTION_RESIZE,
+	  "wait until a ring is replaced", NULL },
+	{ "loss", '\0', POPT_ARG_NONE, NULL, OPTION_LOSS, "wait until events are lost",
 	  NULL },
-	{ "loss", '\0', POPT_ARG_NONE, NULL, OPTION_LOSS, "events were lost", NULL },
 	{ "idle-for", '\0', POPT_ARG_STRING, NULL, OPTION_IDLE,
-	  "no event passed for TIME", "TIME" },
+	  "wait until no event has passed the filter for TIME", "TIME" },
 	{ "surviving", '\0', POPT_ARG_NONE, NULL, OPTION_SURVIVING,
-	  "look at what is in the rings, too", NULL },
+	  "also consider what is in the rings now", NULL },
 	{ "timeout", '\0', POPT_ARG_STRING, NULL, OPTION_TIMEOUT,
-	  "give up after TIME, exit 124; 0 looks once", "TIME" },
+	  "exit with status 124 after TIME; 0 checks once", "TIME" },
 	{ "quiet", 'q', POPT_ARG_NONE, NULL, 'q', "print nothing", NULL },
 	POPT_TABLEEND
 };
 
-static struct poptOption options[] = { CLI_TABLE(condition_table, "Waiting for:"),
+static struct poptOption options[] = { CLI_TABLE(condition_table, "Conditions:"),
 				       CLI_FILTER_OPTIONS,
 				       CLI_CPU_OPTIONS,
 				       CLI_STYLE_OPTIONS,
