@@ -184,35 +184,38 @@ static void take_rest(struct run *run)
 	}
 }
 
+/* The rings are empty: looks around, then sleeps. False: that was the end. */
+static bool wait_for_more(struct run *run, enum dump_end *end)
+{
+	cli_print_flush(run->printer);
+	if (look_around(run, true, end))
+		return false;
+	if (dump_input_wait(run->input, wait_ms(run),
+			    run->writes_stdout ? cli_print_fd(run->printer) : -1))
+		cli_print_check_reader(run->printer);
+	return true;
+}
+
 /* Waits for the next item; false: `*end` is why there is none. */
-static bool next_item(struct run *run, struct kmes_item *item, enum dump_end *end)
+static inline bool next_item(struct run *run, struct kmes_item *item, enum dump_end *end)
 {
 	int rc;
 
 	if (!--run->until_look && look_around(run, false, end))
 		return false;
-	for (;;) {
-		*end = DUMP_END_STOPPED;
-		if (cli_stop_signal())
+	do {
+		if (cli_stop_signal() || has_failed(run)) {
+			*end = cli_stop_signal() ? DUMP_END_STOPPED : DUMP_END_OUTPUT;
 			return false;
-		*end = DUMP_END_OUTPUT;
-		if (has_failed(run))
-			return false;
+		}
 		rc = dump_input_next(run->input, item);
 		open_record(run);
-		if (rc > 0)
-			return true;
 		if (rc < 0) {
 			*end = end_of_input(rc);
 			return false;
 		}
-		cli_print_flush(run->printer);
-		if (look_around(run, true, end))
-			return false;
-		if (dump_input_wait(run->input, wait_ms(run),
-				    run->writes_stdout ? cli_print_fd(run->printer) : -1))
-			cli_print_check_reader(run->printer);
-	}
+	} while (rc == 0 && wait_for_more(run, end));
+	return rc > 0;
 }
 
 static enum dump_end loop(struct run *run)
