@@ -22,25 +22,26 @@ enum {
 	OPTION_CPU,
 };
 
-struct poptOption cli_help_table[] = { { "help", 'h', POPT_ARG_NONE, NULL, OPTION_HELP,
-					 "display this help and exit", NULL },
-				       { "usage", '\0', POPT_ARG_NONE, NULL, OPTION_USAGE,
-					 "display the options only and exit", NULL },
-				       { "version", 'V', POPT_ARG_NONE, NULL,
-					 OPTION_VERSION, "display the version and exit",
-					 NULL },
-				       POPT_TABLEEND };
+struct poptOption cli_help_table[] = {
+	{ "help", 'h', POPT_ARG_NONE, NULL, OPTION_HELP, "display this help and exit",
+	  NULL },
+	{ "usage", '\0', POPT_ARG_NONE, NULL, OPTION_USAGE,
+	  "display the options only and exit", NULL },
+	{ "version", 'V', POPT_ARG_NONE, NULL, OPTION_VERSION,
+	  "display the version and exit", NULL },
+	POPT_TABLEEND,
+};
 
 struct poptOption cli_source_table[] = {
 	{ "source", 'S', POPT_ARG_STRING, NULL, OPTION_SOURCE,
 	  "use the rings of SOURCE: " KMESP_SOURCE_NAMES, "SOURCE" },
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 struct poptOption cli_cpu_table[] = {
 	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPTION_CPU,
 	  "read these CPUs only, for example 0,2-5; repeatable", "CPUS" },
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 int cli_status_max(int a, int b)

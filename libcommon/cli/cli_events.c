@@ -16,7 +16,7 @@ struct poptOption cli_filter_table[] = {
 	{ "match", 'm', POPT_ARG_STRING, NULL, 'm',
 	  "select events by a payload field: PATH, PATH=GLOB, PATH<N, ...; repeatable",
 	  "EXPR" },
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 struct poptOption cli_style_table[] = {
@@ -30,7 +30,7 @@ struct poptOption cli_style_table[] = {
 	  "STYLE" },
 	{ "color", 'C', POPT_ARG_STRING, NULL, 'C',
 	  "use colors: auto (default), always or never", "WHEN" },
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 /* On a terminal that can show it, unless the user does not want it. */

@@ -38,13 +38,13 @@ static struct poptOption read_table[] = {
 	TEXT("duration", 'd', 'd', "exit after TIME", "TIME"),
 	TEXT("order", 'O', 'O',
 	     "time: merged by time stamp (default); cpu: as read from each CPU", "ORDER"),
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 static struct poptOption time_table[] = {
 	TEXT("since", 'a', 'a', "select events at or after WHEN", "WHEN"),
 	TEXT("until", 'b', 'b', "select events at or before WHEN, then exit", "WHEN"),
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 static struct poptOption write_table[] = {
@@ -60,7 +60,7 @@ static struct poptOption write_table[] = {
 	     "TIME"),
 	TEXT("keep", '\0', OPTION_KEEP, "keep the newest N files, remove older ones",
 	     "N"),
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 static struct poptOption print_table[] = {
@@ -69,19 +69,21 @@ static struct poptOption print_table[] = {
 	FLAG("with-boot", '\0', OPTION_WITH_BOOT, "add the boot ID to JSON"),
 	FLAG("fail-on-loss", 'L', 'L', "exit with status 3 if any events were lost"),
 	FLAG("quiet", 'q', 'q', "do not print the summary"),
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
-static struct poptOption options[] = { CLI_TABLE(read_table, "Reading:"),
-				       CLI_FILTER_OPTIONS,
-				       CLI_TABLE(time_table, "When:"),
-				       CLI_CPU_OPTIONS,
-				       CLI_STYLE_OPTIONS,
-				       CLI_TABLE(print_table, "Printing:"),
-				       CLI_TABLE(write_table, "Recording:"),
-				       CLI_SOURCE_OPTIONS,
-				       CLI_HELP_OPTIONS,
-				       POPT_TABLEEND };
+static struct poptOption options[] = {
+	CLI_TABLE(read_table, "Reading:"),
+	CLI_FILTER_OPTIONS,
+	CLI_TABLE(time_table, "When:"),
+	CLI_CPU_OPTIONS,
+	CLI_STYLE_OPTIONS,
+	CLI_TABLE(print_table, "Printing:"),
+	CLI_TABLE(write_table, "Recording:"),
+	CLI_SOURCE_OPTIONS,
+	CLI_HELP_OPTIONS,
+	POPT_TABLEEND,
+};
 
 /* Texts that are kept until all options are known. */
 struct raw {

@@ -12,7 +12,10 @@
 
 #define DEVICE "/dev/kmes"
 
-static struct poptOption options[] = { CLI_HELP_OPTIONS, POPT_TABLEEND };
+static struct poptOption options[] = {
+	CLI_HELP_OPTIONS,
+	POPT_TABLEEND,
+};
 
 /* A bit for each standard descriptor that is closed; they stay closed in the program. */
 static unsigned int closed_descriptors(void)

@@ -59,7 +59,7 @@ static const struct poptOption table[] = {
 	{ "test", 0, HIDDEN, NULL, OPT_TEST, "make a running simulator do ACTION",
 	  "ACTION" },
 	CLI_HELP_OPTIONS,
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
 /* A size within bounds, or a usage error that tells the rule. */

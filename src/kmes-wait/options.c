@@ -24,16 +24,18 @@ static struct poptOption condition_table[] = {
 	{ "timeout", '\0', POPT_ARG_STRING, NULL, OPTION_TIMEOUT,
 	  "exit with status 124 after TIME; 0 checks once", "TIME" },
 	{ "quiet", 'q', POPT_ARG_NONE, NULL, 'q', "print nothing", NULL },
-	POPT_TABLEEND
+	POPT_TABLEEND,
 };
 
-static struct poptOption options[] = { CLI_TABLE(condition_table, "Conditions:"),
-				       CLI_FILTER_OPTIONS,
-				       CLI_CPU_OPTIONS,
-				       CLI_STYLE_OPTIONS,
-				       CLI_SOURCE_OPTIONS,
-				       CLI_HELP_OPTIONS,
-				       POPT_TABLEEND };
+static struct poptOption options[] = {
+	CLI_TABLE(condition_table, "Conditions:"),
+	CLI_FILTER_OPTIONS,
+	CLI_CPU_OPTIONS,
+	CLI_STYLE_OPTIONS,
+	CLI_SOURCE_OPTIONS,
+	CLI_HELP_OPTIONS,
+	POPT_TABLEEND,
+};
 
 static void take_option(struct wait_opts *opts, struct cli *cli, int option,
 			const char *text)

@@ -69,7 +69,9 @@ void child_assert_exit(const struct child_result *result, int status)
 void child_begin_tool(void)
 {
 	static char *argv[] = { "kmes-test", NULL };
-	static const struct poptOption table[] = { POPT_TABLEEND };
+	static const struct poptOption table[] = {
+		POPT_TABLEEND,
+	};
 	static struct cli cli;
 
 	cli_begin(&cli, "kmes-test", 1, argv, table, 0, "");
