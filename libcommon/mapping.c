@@ -25,7 +25,7 @@ void kmes_mapping_close(struct kmes_mapping *map)
 static int attach(struct kmes_mapping *map, struct kmes_source *src, uint16_t cpu,
 		  struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	memset(map, 0, sizeof(*map));
 	map->fds[0] = -1;
@@ -34,10 +34,10 @@ static int attach(struct kmes_mapping *map, struct kmes_source *src, uint16_t cp
 	if (!src->ops->attach)
 		return kmes_error_set(err, -EOPNOTSUPP, "%s: has no KMES rings",
 				      src->ops->name);
-	r = src->ops->attach(src, cpu, map, err);
-	if (r < 0)
+	rc = src->ops->attach(src, cpu, map, err);
+	if (rc < 0)
 		kmes_mapping_close(map);
-	return r;
+	return rc;
 }
 
 /* Magic and version come before any other field [P1]. */
@@ -87,7 +87,7 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 		struct kmes_mapping again;
 		/* Order H, pairs with G. */
 		uint64_t seen = kmes_load_acquire(&map->view.producer->generation);
-		int r;
+		int rc;
 
 		/* Generations start at 1: this page would never be confirmed. */
 		if (!seen)
@@ -96,13 +96,13 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 					      map->cpu);
 		if (seen == map->generation)
 			return 0;
-		r = attach(&again, src, map->cpu, err);
-		if (r == 0)
-			r = verify(&again, err);
-		if (r < 0 || (map->generation && again.generation == map->generation)) {
+		rc = attach(&again, src, map->cpu, err);
+		if (rc == 0)
+			rc = verify(&again, err);
+		if (rc < 0 || (map->generation && again.generation == map->generation)) {
 			/* The same ring: its page is wrong, as its reader will find. */
 			kmes_mapping_close(&again);
-			return r;
+			return rc;
 		}
 		if (!map->generation && again.view.capacity == map->view.capacity &&
 		    kmes_load_acquire(&again.view.producer->generation) == seen)
@@ -115,14 +115,14 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 int kmes_mapping_open(struct kmes_mapping *map, struct kmes_source *src, uint16_t cpu,
 		      struct kmes_error *err)
 {
-	int r = attach(map, src, cpu, err);
+	int rc = attach(map, src, cpu, err);
 
-	if (r < 0)
-		return r;
-	r = verify(map, err);
-	if (r == 0)
-		r = confirm(map, src, err);
-	if (r < 0)
+	if (rc < 0)
+		return rc;
+	rc = verify(map, err);
+	if (rc == 0)
+		rc = confirm(map, src, err);
+	if (rc < 0)
 		kmes_mapping_close(map);
-	return r;
+	return rc;
 }

@@ -33,7 +33,7 @@ _Static_assert(HOLD_NS / MARK_NS == KMES_RING_MARKS, "marks younger than HOLD_NS
 /* kmesp_ring_peek(), noting what else the ring has to report. */
 static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 {
-	int r = kmesp_ring_peek(ring);
+	int rc = kmesp_ring_peek(ring);
 
 	if (ring->has_note | ring->has_resize) {
 		rd->pending = true;
@@ -42,9 +42,9 @@ static int reader_peek(struct kmes_reader *rd, struct kmes_ring *ring)
 			ring->merge.mark_count = ring->merge.late_pos = 0;
 	}
 	rd->source_gone |= ring->ended;
-	if (r < 0)
+	if (rc < 0)
 		rd->err = ring->err;
-	return r;
+	return rc;
 }
 
 /* The place of the ring's head: events that were held long enough are due at once. */
@@ -89,11 +89,11 @@ static int reader_look(struct kmes_reader *rd)
 
 	rd->until_look = LOOK_EVERY;
 	for (i = 0; i < rd->idle_len;) {
-		int r = reader_peek(rd, rd->idle[i]);
+		int rc = reader_peek(rd, rd->idle[i]);
 
-		if (r < 0)
-			return r;
-		if (r > 0) {
+		if (rc < 0)
+			return rc;
+		if (rc > 0) {
 			heap->entries[heap->len++].item = rd->idle[i];
 			rd->idle[i] = rd->idle[--rd->idle_len];
 		} else {
@@ -115,14 +115,14 @@ static int reader_look(struct kmes_reader *rd)
 static int reader_advance_time(struct kmes_reader *rd)
 {
 	struct kmes_ring *ring = rd->current;
-	int r;
+	int rc;
 
 	rd->current = NULL;
 	kmesp_ring_pop(ring);
-	r = reader_peek(rd, ring);
-	if (r < 0)
-		return r;
-	if (r == 0) {
+	rc = reader_peek(rd, ring);
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
 		kmesp_heap_pop(&rd->heap);
 		rd->idle[rd->idle_len++] = ring;
 		return 0;
@@ -143,12 +143,12 @@ static bool reader_is_top_due(const struct kmes_reader *rd)
 /* The ring whose head is next: 1, 0 or -errno. */
 static int reader_next_by_time(struct kmes_reader *rd, struct kmes_ring **ring)
 {
-	int r;
+	int rc;
 
 	if (!rd->until_look || !reader_is_top_due(rd)) {
-		r = reader_look(rd);
-		if (r < 0)
-			return r;
+		rc = reader_look(rd);
+		if (rc < 0)
+			return rc;
 		if (!reader_is_top_due(rd))
 			return 0;
 	}
@@ -167,13 +167,13 @@ static int reader_next_by_cpu(struct kmes_reader *rd, struct kmes_ring **ring)
 		return 1;
 	}
 	for (i = 0; i < rd->ring_count; i++) {
-		int r;
+		int rc;
 
 		rd->turn = (rd->turn + 1) % rd->ring_count;
-		r = reader_peek(rd, &rd->rings[rd->turn]);
-		if (r < 0)
-			return r;
-		if (r > 0) {
+		rc = reader_peek(rd, &rd->rings[rd->turn]);
+		if (rc < 0)
+			return rc;
+		if (rc > 0) {
 			*ring = &rd->rings[rd->turn];
 			return 1;
 		}
@@ -239,25 +239,25 @@ int kmes_reader_next(struct kmes_reader *rd, struct kmes_item *item)
 {
 	struct kmes_ring *ring;
 	bool gone = rd->source_gone;
-	int r = 0;
+	int rc = 0;
 
 	if (rd->current && rd->order == KMES_ORDER_CPU) {
 		kmesp_ring_pop(rd->current);
 		rd->current = NULL;
 	} else if (rd->current) {
-		r = reader_advance_time(rd);
-		if (r < 0)
-			return r;
+		rc = reader_advance_time(rd);
+		if (rc < 0)
+			return rc;
 	}
 	if (rd->pending && reader_report_pending(rd, item))
 		return 1;
-	r = rd->order == KMES_ORDER_CPU ? reader_next_by_cpu(rd, &ring)
-					: reader_next_by_time(rd, &ring);
-	if (r < 0)
-		return r;
+	rc = rd->order == KMES_ORDER_CPU ? reader_next_by_cpu(rd, &ring)
+					 : reader_next_by_time(rd, &ring);
+	if (rc < 0)
+		return rc;
 	if (rd->pending && reader_report_pending(rd, item))
 		return 1;
-	if (r > 0) {
+	if (rc > 0) {
 		reader_give(rd, ring, item);
 		return 1;
 	}
@@ -308,26 +308,27 @@ static int reader_open_rings(struct kmes_reader *rd,
 		.size = sizeof(*rd->rings),
 		.cpus = options->cpus,
 	};
-	int r = kmesp_slots_open(&slots, rd->src, err);
+	int rc = kmesp_slots_open(&slots, rd->src, err);
 
 	rd->rings = slots.objects;
 	rd->ring_count = slots.count;
-	return r;
+	return rc;
 }
 
 /* What ordering the rings and waiting for them requires. */
 static int reader_alloc(struct kmes_reader *rd, struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	rd->heap.entries = calloc(rd->ring_count, sizeof(*rd->heap.entries));
 	rd->idle = calloc(rd->ring_count, sizeof(*rd->idle));
 	if (!rd->heap.entries || !rd->idle)
 		return kmes_error_set(err, -ENOMEM, "out of memory for %u rings",
 				      rd->ring_count);
-	r = kmesp_wait_new(&rd->wait, rd->ring_count);
-	if (r < 0)
-		return kmes_error_set(err, r, "cannot prepare waiting: %s", strerror(-r));
+	rc = kmesp_wait_new(&rd->wait, rd->ring_count);
+	if (rc < 0)
+		return kmes_error_set(err, rc, "cannot prepare waiting: %s",
+				      strerror(-rc));
 	return 0;
 }
 
@@ -336,19 +337,19 @@ int kmes_reader_open(struct kmes_reader **out, struct kmes_source *src,
 {
 	struct kmes_reader *rd = calloc(1, sizeof(*rd));
 	unsigned int i;
-	int r;
+	int rc;
 
 	if (!rd)
 		return kmes_error_set(err, -ENOMEM, "out of memory");
 	rd->src = src;
 	rd->order = options->order;
 	rd->snapshot = options->snapshot;
-	r = reader_open_rings(rd, options, err);
-	if (r == 0)
-		r = reader_alloc(rd, err);
-	if (r < 0) {
+	rc = reader_open_rings(rd, options, err);
+	if (rc == 0)
+		rc = reader_alloc(rd, err);
+	if (rc < 0) {
 		kmes_reader_close(rd);
-		return r;
+		return rc;
 	}
 	rd->turn = rd->ring_count - 1; /* next is the first ring */
 	for (i = 0; i < rd->ring_count; i++)

@@ -32,24 +32,24 @@ static int ring_set_size(struct kmes_ring *ring, uint32_t size)
 int kmesp_ring_open(struct kmes_ring *ring, struct kmes_source *src, uint16_t cpu,
 		    const struct kmes_reader_options *options, struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	memset(ring, 0, sizeof(*ring));
 	ring->src = src;
 	ring->cpu = cpu;
 	ring->fd = -1;
-	r = src->ops->ring_open(ring, options, err);
-	if (r < 0)
-		return r;
-	r = ring_set_size(ring, KMES_SPAN_SIZE);
+	rc = src->ops->ring_open(ring, options, err);
+	if (rc < 0)
+		return rc;
+	rc = ring_set_size(ring, KMES_SPAN_SIZE);
 	/* Skip what was before the start now, so that any later gap is a loss. */
-	if (r == 0 && ring->skip_until)
-		r = kmesp_ring_peek(ring);
-	if (r < 0) {
+	if (rc == 0 && ring->skip_until)
+		rc = kmesp_ring_peek(ring);
+	if (rc < 0) {
 		if (err)
 			*err = ring->err;
 		kmesp_ring_close(ring);
-		return r;
+		return rc;
 	}
 	return 0;
 }
@@ -97,11 +97,11 @@ static int ring_parse(struct kmes_ring *ring)
 {
 	while (ring->off < ring->len) {
 		uint64_t max = ring->known - kmesp_ring_position(ring);
-		int r = kmesp_event_parse(&ring->head, ring->buf + ring->off,
-					  ring->len - ring->off, max);
+		int rc = kmesp_event_parse(&ring->head, ring->buf + ring->off,
+					   ring->len - ring->off, max);
 
-		if (r <= 0)
-			return r;
+		if (rc <= 0)
+			return rc;
 		if (ring->head.cpu != ring->cpu)
 			return -EBADMSG;
 		if (ring_accept(ring)) {
@@ -123,18 +123,19 @@ int kmesp_ring_peek_private(struct kmes_ring *ring)
 int kmesp_ring_peek(struct kmes_ring *ring)
 {
 	while (!ring->has_head) {
-		int r = ring_parse(ring);
+		int rc = ring_parse(ring);
 
-		if (r > 0)
+		if (rc > 0)
 			break;
-		if (r < 0)
+		if (rc < 0)
 			ring->ops->recover(ring);
 		else if (ring->head.size > ring->size &&
-			 (r = ring_set_size(ring, (ring->head.size + 4095) & ~4095u)) < 0)
-			return r;
-		r = ring->ops->fill(ring);
-		if (r <= 0)
-			return r;
+			 (rc = ring_set_size(ring, (ring->head.size + 4095) & ~4095u)) <
+				 0)
+			return rc;
+		rc = ring->ops->fill(ring);
+		if (rc <= 0)
+			return rc;
 	}
 	return 1;
 }

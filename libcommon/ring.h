@@ -131,9 +131,9 @@ static inline void kmesp_ring_disarm(struct kmes_ring *ring)
 static inline int kmesp_event_parse(struct kmes_event *event, const void *buf, size_t len,
 				    uint64_t max)
 {
-	int r = kmes_event_parse(event, buf, len, max);
+	int rc = kmes_event_parse(event, buf, len, max);
 
-	return event->size > max ? -EBADMSG : r;
+	return event->size > max ? -EBADMSG : rc;
 }
 
 /* Advances past the head. */

@@ -113,11 +113,11 @@ static void ring_doubt(struct kmes_ring *ring, uint64_t generation)
 static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 {
 	struct kmes_mapping next;
-	int r = kmes_mapping_open(&next, ring->src, ring->cpu, &ring->err);
+	int rc = kmes_mapping_open(&next, ring->src, ring->cpu, &ring->err);
 
-	if (r < 0) {
+	if (rc < 0) {
 		ring->ended = !kmes_source_alive(ring->src);
-		return ring->ended ? 0 : r;
+		return ring->ended ? 0 : rc;
 	}
 	if (next.generation == ring->mapped.map.generation) {
 		kmes_mapping_close(&next);
@@ -162,13 +162,13 @@ static int mapped_fill(struct kmes_ring *ring)
 		 */
 		uint64_t generation =
 			kmes_load_acquire(&ring->mapped.map.view.producer->generation);
-		int r;
+		int rc;
 
 		if (kmesp_ring_position(ring) >= ring->mapped.stop_pos)
 			return 0;
-		r = kmes_ring_copy(&ring->mapped.map.view, kmesp_ring_position(ring),
-				   ring->buf, ring->size, &span);
-		if (r < 0) {
+		rc = kmes_ring_copy(&ring->mapped.map.view, kmesp_ring_position(ring),
+				    ring->buf, ring->size, &span);
+		if (rc < 0) {
 			ring_give_up(ring, "impossible positions");
 			return 0;
 		}
@@ -188,9 +188,9 @@ static int mapped_fill(struct kmes_ring *ring)
 			return 0;
 		if (ring->mapped.stop_pos != UINT64_MAX)
 			return 0;
-		r = ring_follow(ring, generation);
-		if (r <= 0)
-			return r;
+		rc = ring_follow(ring, generation);
+		if (rc <= 0)
+			return rc;
 	}
 }
 
@@ -230,11 +230,11 @@ int kmesp_ring_open_mapped(struct kmes_ring *ring,
 			   const struct kmes_reader_options *options,
 			   struct kmes_error *err)
 {
-	int r = kmes_mapping_open(&ring->mapped.map, ring->src, ring->cpu, err);
+	int rc = kmes_mapping_open(&ring->mapped.map, ring->src, ring->cpu, err);
 	uint64_t write_pos;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	ring->ops = &mapped_ops;
 	ring->mapped.stop_pos = UINT64_MAX;
 	/* Order K, pairs with J: the oldest surviving event [D0]. */

@@ -39,10 +39,10 @@ static int walk_grow(struct kmes_ring_walk *w, uint32_t size)
 static int walk_fill(struct kmes_ring_walk *w, uint64_t end, uint32_t least)
 {
 	struct kmes_ring_span span;
-	int r = least > w->size ? walk_grow(w, least) : 0;
+	int rc = least > w->size ? walk_grow(w, least) : 0;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (kmes_ring_copy(&w->view, w->pos, w->buf,
 			   end - w->pos < w->size ? (uint32_t)(end - w->pos) : w->size,
 			   &span) < 0)
@@ -58,16 +58,16 @@ static int walk_fill(struct kmes_ring_walk *w, uint64_t end, uint32_t least)
 
 int kmesp_ring_walk_next(struct kmes_ring_walk *w, uint64_t end, struct kmes_event *e)
 {
-	int r = 0;
+	int rc = 0;
 
-	while (r == 0 && w->pos < end) {
-		r = kmesp_event_parse(e, w->buf + w->off, w->len - w->off, end - w->pos);
-		if (r == 0)
-			r = walk_fill(w, end, e->size);
+	while (rc == 0 && w->pos < end) {
+		rc = kmesp_event_parse(e, w->buf + w->off, w->len - w->off, end - w->pos);
+		if (rc == 0)
+			rc = walk_fill(w, end, e->size);
 	}
-	if (r > 0) {
+	if (rc > 0) {
 		w->off += e->size;
 		w->pos += e->size;
 	}
-	return r;
+	return rc;
 }

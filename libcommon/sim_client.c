@@ -80,7 +80,7 @@ static int send_request(const struct kmes_sim_client *client,
 	} control = { 0 };
 	struct msghdr msg = { .msg_iov = ex->iov, .msg_iovlen = ex->iov_count };
 	uint64_t deadline_ms = 0;
-	int r;
+	int rc;
 
 	if (ex->send_fd >= 0) {
 		struct cmsghdr *c;
@@ -94,9 +94,9 @@ static int send_request(const struct kmes_sim_client *client,
 		memcpy(CMSG_DATA(c), &ex->send_fd, sizeof(int));
 	}
 	while (sendmsg(client->fd, &msg, MSG_NOSIGNAL) < 0) {
-		r = is_to_stop(client, ex) ? -EINTR : try_again(&deadline_ms, ANSWER_MS);
-		if (r)
-			return r;
+		rc = is_to_stop(client, ex) ? -EINTR : try_again(&deadline_ms, ANSWER_MS);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -152,10 +152,10 @@ static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exc
 	ssize_t n;
 
 	while ((n = recvmsg(client->fd, &msg, MSG_CMSG_CLOEXEC)) < 0) {
-		int r = not_yet(client, ex, deadline_ms);
+		int rc = not_yet(client, ex, deadline_ms);
 
-		if (r)
-			return r;
+		if (rc)
+			return rc;
 		msg.msg_controllen = sizeof(control.buf);
 	}
 	take_fds(&msg, ex->fds);
@@ -187,24 +187,24 @@ static bool reply_is_valid(const struct kmes_sim_exchange *ex)
 int kmesp_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex)
 {
 	uint64_t deadline_ms = 0;
-	int r;
+	int rc;
 
 	ex->request.id = ++client->last_id;
 	ex->fds[0] = ex->fds[1] = -1;
-	r = send_request(client, ex);
-	while (r == 0) {
-		r = receive_one(client, ex, &deadline_ms);
-		if (r == 0 && (ex->reply.id == ex->request.id || !ex->reply.id)) {
+	rc = send_request(client, ex);
+	while (rc == 0) {
+		rc = receive_one(client, ex, &deadline_ms);
+		if (rc == 0 && (ex->reply.id == ex->request.id || !ex->reply.id)) {
 			if (reply_is_valid(ex))
 				return 0;
-			r = -EPROTO;
+			rc = -EPROTO;
 		}
 		kmesp_sim_close_fds(ex->fds);
 		errno = EAGAIN;
-		if (r == 0)
-			r = not_yet(client, ex, &deadline_ms);
+		if (rc == 0)
+			rc = not_yet(client, ex, &deadline_ms);
 	}
-	return r;
+	return rc;
 }
 
 /* A request without a body; returns the reply's error, too. */
@@ -212,7 +212,7 @@ int kmesp_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 		  uint32_t op, int cpu, uint64_t value)
 {
 	struct iovec iov = { &ex->request, sizeof(ex->request) };
-	int r;
+	int rc;
 
 	memset(ex, 0, sizeof(*ex));
 	ex->request.op = op;
@@ -221,9 +221,9 @@ int kmesp_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 	ex->iov = &iov;
 	ex->iov_count = 1;
 	ex->send_fd = -1;
-	r = kmesp_sim_exchange(client, ex);
-	if (r < 0)
-		return r;
+	rc = kmesp_sim_exchange(client, ex);
+	if (rc < 0)
+		return rc;
 	if (op != SIM_ATTACH)
 		kmesp_sim_close_fds(ex->fds);
 	return ex->reply.error;
@@ -257,7 +257,7 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 	const struct timeval look = { LOOK_MS / 1000, LOOK_MS % 1000 * 1000 };
 	const char *path = client->address.sun_path;
 	uint64_t deadline_ms = 0;
-	int fd, r;
+	int fd, rc;
 
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -283,11 +283,11 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 			return kmes_error_set(err, -EPROTO,
 					      "%s is not a simulator's socket", path);
 		}
-		r = client->stop && *client->stop ? -EINTR
-						  : try_again(&deadline_ms, ANSWER_MS);
-		if (r)
-			return kmes_error_set(err, r, "%s: cannot connect: %s", path,
-					      kmesp_sim_reason(r));
+		rc = client->stop && *client->stop ? -EINTR
+						   : try_again(&deadline_ms, ANSWER_MS);
+		if (rc)
+			return kmes_error_set(err, rc, "%s: cannot connect: %s", path,
+					      kmesp_sim_reason(rc));
 	}
 	return 0;
 }
@@ -296,16 +296,16 @@ static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
 {
 	const char *path = client->address.sun_path;
 	struct kmes_sim_exchange ex;
-	int r = kmesp_sim_ask(client, &ex, SIM_HELLO, 0, SIM_VERSION);
+	int rc = kmesp_sim_ask(client, &ex, SIM_HELLO, 0, SIM_VERSION);
 
 	client->hello = ex.reply.hello;
-	if (r == -EMFILE || r == -ESHUTDOWN)
-		return kmes_error_set(err, r,
+	if (rc == -EMFILE || rc == -ESHUTDOWN)
+		return kmes_error_set(err, rc,
 				      "%s: the simulator takes no more clients, or is "
 				      "about to end",
 				      path);
-	if (r < 0)
-		return kmes_error_set(err, r, "%s: %s", path, kmesp_sim_reason(r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, "%s: %s", path, kmesp_sim_reason(rc));
 	if (memcmp(client->hello.magic, SIM_MAGIC, sizeof(client->hello.magic)) ||
 	    client->hello.version != SIM_VERSION || client->hello.slots > 65536)
 		return kmes_error_set(err, -EPROTO, "%s: %s", path,
@@ -316,22 +316,22 @@ static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
 int kmesp_sim_connect(struct kmes_sim_client *client, const char *path,
 		      const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	memset(client, 0, sizeof(*client));
 	client->fd = -1;
 	client->stop = stop;
-	r = kmesp_sim_address(&client->address, path);
-	if (r < 0)
-		return kmes_error_set(err, r, "'%s' cannot be a socket's name: %s",
+	rc = kmesp_sim_address(&client->address, path);
+	if (rc < 0)
+		return kmes_error_set(err, rc, "'%s' cannot be a socket's name: %s",
 				      path ? path : "$XDG_RUNTIME_DIR/kmes-sim.sock",
-				      r == -EINVAL ? "empty" : "too long");
-	r = connect_to(client, err);
-	if (r == 0)
-		r = say_hello(client, err);
-	if (r < 0)
+				      rc == -EINVAL ? "empty" : "too long");
+	rc = connect_to(client, err);
+	if (rc == 0)
+		rc = say_hello(client, err);
+	if (rc < 0)
 		kmesp_sim_disconnect(client);
-	return r;
+	return rc;
 }
 
 void kmesp_sim_disconnect(struct kmes_sim_client *client)

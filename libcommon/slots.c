@@ -8,7 +8,7 @@
 int kmesp_slots_open(struct kmes_slots *s, struct kmes_source *src,
 		     struct kmes_error *err)
 {
-	int cpu, r, n = kmes_source_slots(src, err);
+	int cpu, rc, n = kmes_source_slots(src, err);
 
 	s->objects = NULL;
 	s->count = 0;
@@ -20,12 +20,12 @@ int kmesp_slots_open(struct kmes_slots *s, struct kmes_source *src,
 	for (cpu = 0; cpu < n; cpu++) {
 		if (s->cpus && !kmes_cpus_has(s->cpus, (uint16_t)cpu))
 			continue;
-		r = s->open((char *)s->objects + s->count * s->size, src, (uint16_t)cpu,
-			    s->arg, err);
-		if (r == -EINVAL)
+		rc = s->open((char *)s->objects + s->count * s->size, src, (uint16_t)cpu,
+			     s->arg, err);
+		if (rc == -EINVAL)
 			continue;
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 		s->count++;
 	}
 	if (!s->count)

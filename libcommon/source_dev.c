@@ -29,13 +29,13 @@ static int dev_open(struct kmes_source **out, const char *arg,
 {
 	const char *path = arg ? arg : "/dev/kmes";
 	struct dev_source *d;
-	int r, fd = open(path, O_RDWR | O_CLOEXEC);
+	int rc, fd = open(path, O_RDWR | O_CLOEXEC);
 
 	(void)stop;
 	if (fd < 0) {
-		r = -errno;
-		return kmes_error_set(err, r, "%s: %s%s", path, strerror(-r),
-				      r == -ENOENT ? " (is kmes.ko loaded?)" : "");
+		rc = -errno;
+		return kmes_error_set(err, rc, "%s: %s%s", path, strerror(-rc),
+				      rc == -ENOENT ? " (is kmes.ko loaded?)" : "");
 	}
 	d = calloc(1, sizeof(*d));
 	if (!d) {
@@ -66,18 +66,18 @@ static int dev_attach_call(struct kmes_source *src, uint32_t cpu, uint64_t *valu
 		.capacity_ptr = (uintptr_t)value,
 		.generation_ptr = (uintptr_t)generation,
 	};
-	int r = ioctl(dev_of(src)->dev, KMES_IOC_ATTACH, &call);
+	int rc = ioctl(dev_of(src)->dev, KMES_IOC_ATTACH, &call);
 
-	return r < 0 ? -errno : r;
+	return rc < 0 ? -errno : rc;
 }
 
 static int dev_slots(struct kmes_source *src)
 {
 	uint64_t slots = 0;
-	int r = dev_attach_call(src, KMES_ATTACH_QUERY_SLOTS, &slots, NULL);
+	int rc = dev_attach_call(src, KMES_ATTACH_QUERY_SLOTS, &slots, NULL);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return slots > 65536 ? -EPROTO : (int)slots;
 }
 
@@ -105,10 +105,10 @@ static int dev_emit(struct kmes_source *src, int cpu, const struct kmes_record *
 		.payload_len = record->payload_len,
 		.type_len = record->type_len,
 	};
-	int r = dev_go_to_cpu(src, cpu);
+	int rc = dev_go_to_cpu(src, cpu);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return ioctl(dev_of(src)->dev, KMES_IOC_EMIT, &call) < 0 ? -errno : 0;
 }
 
@@ -122,10 +122,10 @@ static int dev_emit_batch(struct kmes_source *src, int cpu,
 		.emitted_out = (uintptr_t)emitted,
 		.count = count,
 	};
-	int r = dev_go_to_cpu(src, cpu);
+	int rc = dev_go_to_cpu(src, cpu);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (count > KMES_BATCH_MAX)
 		return -EINVAL;
 	kmesp_kernel_entries(entries, records, count);
@@ -172,12 +172,12 @@ static int dev_counters(struct kmes_source *src, uint16_t cpu, struct kmes_count
 	(void)src;
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		char name[64];
-		int r;
+		int rc;
 
 		snprintf(name, sizeof(name), "cpu%u/%s", cpu, files[i].name);
-		r = sysfs_read(name, files[i].value);
-		if (r < 0)
-			return r;
+		rc = sysfs_read(name, files[i].value);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -185,11 +185,12 @@ static int dev_counters(struct kmes_source *src, uint16_t cpu, struct kmes_count
 static int dev_capacity(struct kmes_source *src, uint64_t *capacity,
 			struct kmes_error *err)
 {
-	int r = sysfs_read("buffer_capacity", capacity);
+	int rc = sysfs_read("buffer_capacity", capacity);
 
 	(void)src;
-	if (r < 0)
-		return kmes_error_set(err, r, SYSFS "buffer_capacity: %s", strerror(-r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, SYSFS "buffer_capacity: %s",
+				      strerror(-rc));
 	return 0;
 }
 
@@ -198,21 +199,21 @@ static int dev_set_capacity(struct kmes_source *src, uint64_t capacity,
 {
 	const char *path = SYSFS "buffer_capacity";
 	char text[32];
-	int len, r = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
+	int len, rc = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	(void)src;
 	if (fd < 0) {
-		r = -errno;
-		return kmes_error_set(err, r, "%s: %s%s", path, strerror(-r),
-				      r == -EACCES ? " (needs root)" : "");
+		rc = -errno;
+		return kmes_error_set(err, rc, "%s: %s%s", path, strerror(-rc),
+				      rc == -EACCES ? " (needs root)" : "");
 	}
 	len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)capacity);
 	if (write(fd, text, (size_t)len) < 0)
-		r = -errno;
+		rc = -errno;
 	close(fd);
-	if (r < 0)
-		return kmes_error_set(err, r, "%s: %s%s", path, strerror(-r),
-				      r == -EPERM ? " (needs CAP_AUDIT_CONTROL)" : "");
+	if (rc < 0)
+		return kmes_error_set(err, rc, "%s: %s%s", path, strerror(-rc),
+				      rc == -EPERM ? " (needs CAP_AUDIT_CONTROL)" : "");
 	return 0;
 }
 

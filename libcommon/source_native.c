@@ -83,10 +83,10 @@ static int native_go_to_cpu(struct kmes_source *src, int cpu)
 
 static int native_emit(struct kmes_source *src, int cpu, const struct kmes_record *record)
 {
-	int r = native_go_to_cpu(src, cpu);
+	int rc = native_go_to_cpu(src, cpu);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (syscall(KMES_NR_EMIT, record->type, record->type_len, record->payload,
 		    record->payload_len) < 0)
 		return -errno;
@@ -98,10 +98,10 @@ static int native_emit_batch(struct kmes_source *src, int cpu,
 			     uint32_t *emitted)
 {
 	struct kmes_batch_entry entries[KMES_BATCH_MAX];
-	int r = native_go_to_cpu(src, cpu);
+	int rc = native_go_to_cpu(src, cpu);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (count > KMES_BATCH_MAX)
 		return -EINVAL;
 	kmesp_kernel_entries(entries, records, count);

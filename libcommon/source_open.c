@@ -50,17 +50,17 @@ static int open_auto(struct kmes_source **out, const volatile sig_atomic_t *stop
 	for (i = 0; i < KIND_COUNT; i++) {
 		const struct kmes_source_ops *ops = kinds[i].ops;
 		struct kmes_error why = { "" };
-		int r;
+		int rc;
 
 		if (ops->is_explicit)
 			continue;
-		r = ops->open(out, NULL, stop, &why);
-		if (r == 0)
+		rc = ops->open(out, NULL, stop, &why);
+		if (rc == 0)
 			return 0;
-		if (!is_absent(r)) {
+		if (!is_absent(rc)) {
 			if (err)
 				*err = why;
-			return r;
+			return rc;
 		}
 		snprintf(reasons + len, sizeof(reasons) - len, "%s%s: %.120s",
 			 len ? "; " : "", ops->name, why.text);

@@ -37,14 +37,14 @@ static int sim_open(struct kmes_source **out, const char *arg,
 		    const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	struct sim_source *sim = calloc(1, sizeof(*sim));
-	int r;
+	int rc;
 
 	if (!sim)
 		return kmes_error_set(err, -ENOMEM, "sim: out of memory");
-	r = kmesp_sim_connect(&sim->client, arg, stop, err);
-	if (r < 0) {
+	rc = kmesp_sim_connect(&sim->client, arg, stop, err);
+	if (rc < 0) {
 		free(sim);
-		return r;
+		return rc;
 	}
 	sim->base.ops = &kmesp_source_sim;
 	sim->base.fd = sim->client.fd;
@@ -57,10 +57,10 @@ static int sim_open(struct kmes_source **out, const char *arg,
 static int sim_slots(struct kmes_source *src)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmesp_sim_ask(to_client(src), &ex, SIM_SLOTS, 0, 0);
+	int rc = kmesp_sim_ask(to_client(src), &ex, SIM_SLOTS, 0, 0);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return ex.reply.capacity <= 65536 ? (int)ex.reply.capacity : -EPROTO;
 }
 
@@ -117,13 +117,13 @@ static int sim_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 {
 	struct kmes_sim_exchange ex;
 	uint64_t capacity;
-	int r = kmesp_sim_ask(to_client(src), &ex, SIM_ATTACH, cpu, 0);
+	int rc = kmesp_sim_ask(to_client(src), &ex, SIM_ATTACH, cpu, 0);
 
-	if (r < 0) {
+	if (rc < 0) {
 		kmesp_sim_close_fds(ex.fds);
-		return kmes_error_set(err, r, "cpu%u: cannot attach: %s", cpu,
-				      r == -EPERM ? "the simulator denies it"
-						  : kmesp_sim_reason(r));
+		return kmes_error_set(err, rc, "cpu%u: cannot attach: %s", cpu,
+				      rc == -EPERM ? "the simulator denies it"
+						   : kmesp_sim_reason(rc));
 	}
 	memcpy(map->fds, ex.fds, sizeof(map->fds));
 	map->generation = ex.reply.generation;
@@ -135,10 +135,10 @@ static int sim_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 		return kmes_error_set(
 			err, -EPROTO,
 			"cpu%u: the simulator gave something else than a ring", cpu);
-	r = map_ring(map, capacity);
-	if (r < 0)
-		return kmes_error_set(err, r, "cpu%u: cannot map ring: %s", cpu,
-				      strerror(-r));
+	rc = map_ring(map, capacity);
+	if (rc < 0)
+		return kmes_error_set(err, rc, "cpu%u: cannot map ring: %s", cpu,
+				      strerror(-rc));
 	return 0;
 }
 
@@ -167,18 +167,18 @@ static int write_pieces(int fd, struct iovec *iov, unsigned int count, uint64_t 
 static int body_file(struct iovec *iov, unsigned int count, uint64_t total)
 {
 	int fd = memfd_create("kmes-emit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return -errno;
-	r = write_pieces(fd, iov, count, total);
-	if (r == 0 &&
+	rc = write_pieces(fd, iov, count, total);
+	if (rc == 0 &&
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		r = -errno;
-	if (r == 0)
+		rc = -errno;
+	if (rc == 0)
 		return fd;
 	close(fd);
-	return r;
+	return rc;
 }
 
 /*
@@ -221,7 +221,7 @@ static int sim_emit_batch(struct kmes_source *src, int cpu,
 		.send_fd = -1,
 	};
 	unsigned int i;
-	int r;
+	int rc;
 
 	*emitted = 0;
 	iov[0] = (struct iovec){ &ex.request, sizeof(ex.request) };
@@ -236,11 +236,11 @@ static int sim_emit_batch(struct kmes_source *src, int cpu,
 			return ex.send_fd;
 		ex.iov_count = 1;
 	}
-	r = kmesp_sim_exchange(client, &ex);
+	rc = kmesp_sim_exchange(client, &ex);
 	if (ex.send_fd >= 0)
 		close(ex.send_fd);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	kmesp_sim_close_fds(ex.fds);
 	*emitted = ex.reply.count;
 	return ex.reply.error;
@@ -257,10 +257,10 @@ static int sim_counters(struct kmes_source *src, uint16_t cpu,
 			struct kmes_counters *counters)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmesp_sim_ask(to_client(src), &ex, SIM_COUNTERS, cpu, 0);
+	int rc = kmesp_sim_ask(to_client(src), &ex, SIM_COUNTERS, cpu, 0);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	counters->capacity = ex.reply.capacity;
 	counters->generation = ex.reply.generation;
 	counters->counts = ex.reply.counts;
@@ -271,11 +271,11 @@ static int sim_capacity(struct kmes_source *src, uint64_t *capacity,
 			struct kmes_error *err)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmesp_sim_ask(to_client(src), &ex, SIM_CAPACITY, 0, 0);
+	int rc = kmesp_sim_ask(to_client(src), &ex, SIM_CAPACITY, 0, 0);
 
-	if (r < 0)
-		return kmes_error_set(err, r, "sim: cannot ask for the capacity: %s",
-				      kmesp_sim_reason(r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, "sim: cannot ask for the capacity: %s",
+				      kmesp_sim_reason(rc));
 	*capacity = ex.reply.capacity;
 	return 0;
 }
@@ -284,13 +284,13 @@ static int sim_set_capacity(struct kmes_source *src, uint64_t capacity,
 			    struct kmes_error *err)
 {
 	struct kmes_sim_exchange ex;
-	int r = kmesp_sim_ask(to_client(src), &ex, SIM_SET_CAPACITY, 0, capacity);
+	int rc = kmesp_sim_ask(to_client(src), &ex, SIM_SET_CAPACITY, 0, capacity);
 
-	if (r < 0)
-		return kmes_error_set(err, r, "sim: cannot set the capacity to %llu: %s",
+	if (rc < 0)
+		return kmes_error_set(err, rc, "sim: cannot set the capacity to %llu: %s",
 				      (unsigned long long)capacity,
-				      r == -EPERM ? "the simulator denies it"
-						  : kmesp_sim_reason(r));
+				      rc == -EPERM ? "the simulator denies it"
+						   : kmesp_sim_reason(rc));
 	return 0;
 }
 

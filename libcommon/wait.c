@@ -60,11 +60,11 @@ int kmesp_wait_new(struct kmes_wait **out, unsigned int ring_count)
 	w->nap_ns = BUSY_NAP_NS;
 	w->group_count = 1;
 	for (i = 1; i < n; i++) {
-		int r = kmesp_wait_group_start(&w->groups[i], &w->bell);
+		int rc = kmesp_wait_group_start(&w->groups[i], &w->bell);
 
-		if (r < 0) {
+		if (rc < 0) {
 			kmesp_wait_free(w);
-			return r;
+			return rc;
 		}
 		w->group_count++;
 	}
@@ -159,7 +159,7 @@ static int sleep_armed(struct kmes_wait *w, int timeout_ms)
 	struct kmes_wait_group *own = &w->groups[0];
 	struct timespec deadline = deadline_in(timeout_ms);
 	unsigned int i;
-	int r;
+	int rc;
 
 	if (w->no_waitv)
 		return sleep_plain(own, w->group_count > 1 ? NAP_MS : timeout_ms);
@@ -171,11 +171,11 @@ static int sleep_armed(struct kmes_wait *w, int timeout_ms)
 		w->groups[i].deadline = deadline;
 		kmesp_wait_group_begin(&w->groups[i]);
 	}
-	r = kmesp_wait_group_sleep(own);
+	rc = kmesp_wait_group_sleep(own);
 	for (i = 1; i < w->group_count; i++)
 		kmesp_wait_group_end(&w->groups[i]);
-	if (r != -ENOSYS)
-		return r;
+	if (rc != -ENOSYS)
+		return rc;
 	w->no_waitv = true;
 	return 1;
 }

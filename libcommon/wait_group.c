@@ -79,15 +79,15 @@ static void *group_main(void *arg)
 int kmesp_wait_group_start(struct kmes_wait_group *g, uint32_t *bell)
 {
 	sigset_t all, old;
-	int r;
+	int rc;
 
 	g->bell = bell;
 	/* Signals go to the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&g->thread, NULL, group_main, g);
+	rc = pthread_create(&g->thread, NULL, group_main, g);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -r;
+	return -rc;
 }
 
 void kmesp_wait_group_stop(struct kmes_wait_group *g)

@@ -97,12 +97,12 @@ static void release(struct job *job)
 	job->state = JOB_FREE;
 }
 
-static void note_written(struct kmes_block_sink *s, int r, size_t bytes, uint64_t events)
+static void note_written(struct kmes_block_sink *s, int rc, size_t bytes, uint64_t events)
 {
 	s->bytes += bytes;
 	s->safe_events += events;
-	if (r < 0 && !s->error)
-		s->error = r;
+	if (rc < 0 && !s->error)
+		s->error = rc;
 }
 
 /* ---- compressing ---- */
@@ -175,16 +175,16 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 {
 	const struct kmes_block *from = s->options.gzip_level ? &job->packed
 							      : &job->block;
-	int r = job->error ? job->error : s->error;
+	int rc = job->error ? job->error : s->error;
 	size_t done = 0;
 
 	job->state = JOB_GOING;
-	if (r == 0) {
+	if (rc == 0) {
 		pthread_mutex_unlock(&s->lock);
-		r = kmesp_store_write(&s->store, from->data, from->used, &done);
+		rc = kmesp_store_write(&s->store, from->data, from->used, &done);
 		pthread_mutex_lock(&s->lock);
 	}
-	note_written(s, r, done, r ? count_safe(s, job, done) : job->block.events);
+	note_written(s, rc, done, rc ? count_safe(s, job, done) : job->block.events);
 	s->on_its_way -= job->block.used;
 	s->write_turn++;
 	release(job);
@@ -267,24 +267,24 @@ static int start_threads(struct kmes_block_sink *s)
 	unsigned int n = s->options.gzip_level ? thread_count() : 1;
 	void *(*thread_main)(void *) = s->options.gzip_level ? pack_main : write_main;
 	sigset_t all, old;
-	int r = 0;
+	int rc = 0;
 
 	/* Signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (s->thread_count < n && r == 0) {
-		r = -pthread_create(&s->threads[s->thread_count], NULL, thread_main, s);
-		s->thread_count += r == 0;
+	while (s->thread_count < n && rc == 0) {
+		rc = -pthread_create(&s->threads[s->thread_count], NULL, thread_main, s);
+		s->thread_count += rc == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return s->thread_count ? 0 : r;
+	return s->thread_count ? 0 : rc;
 }
 
 int kmesp_block_sink_new(struct kmes_block_sink **out, int fd,
 			 const struct kmes_capture_options *options)
 {
 	struct kmes_block_sink *s = calloc(1, sizeof(*s));
-	int r;
+	int rc;
 
 	if (!s) {
 		close(fd);
@@ -294,10 +294,10 @@ int kmesp_block_sink_new(struct kmes_block_sink **out, int fd,
 	kmesp_store_init(&s->store, fd, &s->options);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	r = start_threads(s);
-	if (r < 0) {
+	rc = start_threads(s);
+	if (rc < 0) {
 		kmesp_block_sink_close(s, NULL);
-		return r;
+		return rc;
 	}
 	*out = s;
 	return 0;
@@ -370,7 +370,7 @@ static bool join_last(struct kmes_block_sink *s, struct kmes_block *block)
 int kmesp_block_put(struct kmes_block_sink *s)
 {
 	struct job *job = s->filling;
-	int r;
+	int rc;
 
 	if (!job || !job->block.used)
 		return kmesp_block_error(s);
@@ -383,19 +383,19 @@ int kmesp_block_put(struct kmes_block_sink *s)
 	}
 	s->last->state = s->options.gzip_level ? JOB_READY : JOB_DUE;
 	pthread_cond_broadcast(&s->changed);
-	r = s->error;
+	rc = s->error;
 	pthread_mutex_unlock(&s->lock);
-	return r;
+	return rc;
 }
 
 int kmesp_block_error(struct kmes_block_sink *s)
 {
-	int r;
+	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	r = s->error;
+	rc = s->error;
 	pthread_mutex_unlock(&s->lock);
-	return r;
+	return rc;
 }
 
 /* Bytes that a block may make in the file, packed: none if nobody gets to it yet. */
@@ -452,7 +452,7 @@ int kmesp_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 {
 	bool is_lost;
 	unsigned int i;
-	int r;
+	int rc;
 
 	pthread_mutex_lock(&s->lock);
 	s->closing = true;
@@ -460,11 +460,11 @@ int kmesp_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 	pthread_mutex_unlock(&s->lock);
 	for (i = 0; i < s->thread_count; i++)
 		pthread_join(s->threads[i], NULL);
-	r = kmesp_store_close(&s->store, &is_lost);
+	rc = kmesp_store_close(&s->store, &is_lost);
 	if (is_lost)
 		s->safe_events = 0;
 	if (s->error)
-		r = s->error;
+		rc = s->error;
 	if (safe_events)
 		*safe_events = s->safe_events;
 	for (i = 0; i < JOBS_MAX; i++) {
@@ -474,5 +474,5 @@ int kmesp_block_sink_close(struct kmes_block_sink *s, uint64_t *safe_events)
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-	return r;
+	return rc;
 }

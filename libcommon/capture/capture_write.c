@@ -27,20 +27,20 @@ static int put_block(struct kmes_capture_writer *w)
 /* Room for `len` more bytes, which the caller fills. 0 or -errno. */
 static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
 {
-	int r = 0;
+	int rc = 0;
 
 	if (w->error)
 		return w->error;
 	if (w->block && len > w->block->room - w->block->used)
-		r = put_block(w);
-	if (r == 0 && !w->block) {
+		rc = put_block(w);
+	if (rc == 0 && !w->block) {
 		w->block = kmesp_block_get(w->sink, len);
 		if (!w->block)
-			r = -ENOMEM;
+			rc = -ENOMEM;
 	}
-	if (r < 0) {
-		w->error = r;
-		return r;
+	if (rc < 0) {
+		w->error = rc;
+		return rc;
 	}
 	*at = w->block->data + w->block->used;
 	w->block->used += len;
@@ -52,10 +52,10 @@ static int put_header(struct kmes_capture_writer *w, const struct kmes_capture_i
 {
 	const uint32_t version = KMES_CAPTURE_VERSION;
 	uint8_t *h;
-	int r = reserve(w, KMES_CAPTURE_HEADER_SIZE, &h);
+	int rc = reserve(w, KMES_CAPTURE_HEADER_SIZE, &h);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	memset(h, 0, KMES_CAPTURE_HEADER_SIZE);
 	memcpy(h, KMES_CAPTURE_MAGIC, 8);
 	memcpy(h + 8, &version, sizeof(version));
@@ -74,20 +74,20 @@ int kmesp_capture_begin(struct kmes_capture_writer **out, int fd,
 {
 	struct kmes_capture_writer *w = calloc(1, sizeof(*w));
 	struct kmes_block_sink *sink;
-	int r = kmesp_block_sink_new(&sink, fd, options);
+	int rc = kmesp_block_sink_new(&sink, fd, options);
 
-	if (r < 0 || !w) {
-		if (r == 0)
+	if (rc < 0 || !w) {
+		if (rc == 0)
 			kmesp_block_sink_close(sink, NULL);
 		free(w);
-		return r < 0 ? r : -ENOMEM;
+		return rc < 0 ? rc : -ENOMEM;
 	}
 	w->sink = sink;
 	w->is_packed = options->gzip_level != 0;
-	r = put_header(w, info);
-	if (r < 0) {
+	rc = put_header(w, info);
+	if (rc < 0) {
 		kmesp_capture_end(w, NULL);
-		return r;
+		return rc;
 	}
 	*out = w;
 	return 0;
@@ -96,10 +96,10 @@ int kmesp_capture_begin(struct kmes_capture_writer **out, int fd,
 int kmesp_capture_add_event(struct kmes_capture_writer *w, const struct kmes_event *event)
 {
 	uint8_t *at;
-	int r = reserve(w, event->size, &at);
+	int rc = reserve(w, event->size, &at);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	memcpy(at, event->bytes, event->size);
 	w->block->events++;
 	w->events++;
@@ -118,10 +118,10 @@ static int add_record(struct kmes_capture_writer *w, uint16_t cpu, uint64_t seq,
 		.cpu_id = cpu,
 	};
 	uint8_t *at;
-	int r = reserve(w, h.event_size, &at);
+	int rc = reserve(w, h.event_size, &at);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	memcpy(at, &h, sizeof(h));
 	memcpy(at + sizeof(h), payload->buf, payload->len);
 	return 0;
@@ -157,9 +157,9 @@ static int add_end(struct kmes_capture_writer *w)
 int kmesp_capture_add_header(struct kmes_capture_writer *w,
 			     const struct kmes_capture_info *info)
 {
-	int r = add_end(w);
+	int rc = add_end(w);
 
-	return r < 0 ? r : put_header(w, info);
+	return rc < 0 ? rc : put_header(w, info);
 }
 
 int kmesp_capture_push(struct kmes_capture_writer *w)
@@ -179,15 +179,15 @@ uint64_t kmesp_capture_safe_events(struct kmes_capture_writer *w)
 
 int kmesp_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
 {
-	int r, closed, error = w->error;
+	int rc, closed, error = w->error;
 
 	/* What was added before memory ran out is whole, and shall end so. */
 	if (error == -ENOMEM)
 		w->error = 0;
-	r = add_end(w);
-	if (r == 0)
-		r = kmesp_capture_push(w);
+	rc = add_end(w);
+	if (rc == 0)
+		rc = kmesp_capture_push(w);
 	closed = kmesp_block_sink_close(w->sink, safe_events);
 	free(w);
-	return error ? error : r < 0 ? r : closed;
+	return error ? error : rc < 0 ? rc : closed;
 }

@@ -152,7 +152,7 @@ static void find_mode(struct kmes_inflate *in)
 /* Bytes out of the input at hand; 0 when it is used up; or -EBADMSG, behind them. */
 static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
 {
-	int r;
+	int rc;
 
 	if (in->is_broken)
 		return -EBADMSG;
@@ -162,11 +162,11 @@ static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
 	in->z.next_out = buf;
 	in->z.avail_out = (uInt)(size > UINT32_MAX ? UINT32_MAX : size);
 	size = in->z.avail_out;
-	r = inflate(&in->z, Z_SYNC_FLUSH);
+	rc = inflate(&in->z, Z_SYNC_FLUSH);
 	in->start = in->len - in->z.avail_in;
-	if (r == Z_STREAM_END)
+	if (rc == Z_STREAM_END)
 		in->mode = MODE_BETWEEN;
-	else if (r != Z_OK && r != Z_BUF_ERROR)
+	else if (rc != Z_OK && rc != Z_BUF_ERROR)
 		in->is_broken = true;
 	in->is_full = !in->z.avail_out;
 	if (in->is_broken && size == in->z.avail_out)
@@ -235,7 +235,7 @@ int kmesp_inflate_resume(struct kmes_inflate *in,
 			 bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
 			 void *arg)
 {
-	int r;
+	int rc;
 
 	if (!in->is_file)
 		return 0;
@@ -245,10 +245,10 @@ int kmesp_inflate_resume(struct kmes_inflate *in,
 	/* Damage may have led us past the beginning of members that are sound. */
 	if (!in->is_searching)
 		in->search.at = in->begun + (in->mode != MODE_JUNK);
-	r = kmesp_member_find(&in->search);
-	in->is_searching = r == -EINTR;
-	if (r <= 0)
-		return r;
+	rc = kmesp_member_find(&in->search);
+	in->is_searching = rc == -EINTR;
+	if (rc <= 0)
+		return rc;
 	if (lseek(in->fd, (off_t)in->search.at, SEEK_SET) < 0)
 		return -errno;
 	in->pos = in->search.at - in->base;

@@ -51,13 +51,13 @@ static void keep_head(struct trial *t, size_t n)
 /* Unpacks the input at hand: 1 the member's end, 0 more is needed, -1 it is none. */
 static int unpack_some(struct trial *t, struct kmes_member_search *search)
 {
-	int r;
+	int rc;
 
 	do {
 		t->z.next_out = t->out;
 		t->z.avail_out = sizeof(t->out);
 		t->cost += t->z.avail_in;
-		r = inflate(&t->z, Z_NO_FLUSH);
+		rc = inflate(&t->z, Z_NO_FLUSH);
 		t->cost += sizeof(t->out) - t->z.avail_out;
 		t->cost -= t->z.avail_in;
 		if (t->head_len < sizeof(t->head)) {
@@ -66,9 +66,9 @@ static int unpack_some(struct trial *t, struct kmes_member_search *search)
 			    !search->is_start(search->arg, t->head, t->head_len))
 				return -1;
 		}
-		if (r == Z_STREAM_END)
+		if (rc == Z_STREAM_END)
 			return 1;
-		if ((r != Z_OK && r != Z_BUF_ERROR) || t->cost > search->budget)
+		if ((rc != Z_OK && rc != Z_BUF_ERROR) || t->cost > search->budget)
 			return -1;
 	} while (!t->z.avail_out);
 	return 0;
@@ -83,22 +83,22 @@ static bool is_member(struct trial *t, struct kmes_member_search *search,
 {
 	uint64_t at = search->at;
 	ssize_t n = (ssize_t)len;
-	int r = 0;
+	int rc = 0;
 
 	t->head_len = 0;
 	t->cost = 0;
 	inflateReset(&t->z);
 	/* At the end of the file it is cut: what stands before is as sound as it can be. */
-	while (r == 0 && n > 0) {
+	while (rc == 0 && n > 0) {
 		t->z.next_in = bytes;
 		t->z.avail_in = (uInt)n;
 		at += (uint64_t)n;
-		r = unpack_some(t, search);
+		rc = unpack_some(t, search);
 		bytes = t->in;
-		if (r == 0)
+		if (rc == 0)
 			n = pread(search->fd, t->in, sizeof(t->in), (off_t)at);
 	}
-	if (r >= 0 && search->is_start(search->arg, t->head, t->head_len))
+	if (rc >= 0 && search->is_start(search->arg, t->head, t->head_len))
 		return true;
 	search->budget -= t->cost < search->budget ? t->cost : search->budget;
 	return false;
@@ -142,14 +142,14 @@ static int look_on(struct kmes_member_search *search, struct trial *t)
 int kmesp_member_find(struct kmes_member_search *search)
 {
 	struct trial *t = calloc(1, sizeof(*t));
-	int r;
+	int rc;
 
 	if (!t || inflateInit2(&t->z, 15 + 16) != Z_OK) {
 		free(t);
 		return -ENOMEM;
 	}
-	r = look_on(search, t);
+	rc = look_on(search, t);
 	inflateEnd(&t->z);
 	free(t);
-	return r;
+	return rc;
 }

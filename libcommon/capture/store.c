@@ -87,16 +87,16 @@ int kmesp_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
 	*done = 0;
 	while (*done < len) {
 		ssize_t n = wait_for_room(store, len - *done);
-		int r;
+		int rc;
 
 		if (n < 0)
 			return (int)n;
 		n = write(store->fd, data + *done, (size_t)n);
 		if (n > 0)
 			*done += (size_t)n;
-		r = n < 0 ? judge_error(store, errno) : 0;
-		if (r < 0)
-			return r;
+		rc = n < 0 ? judge_error(store, errno) : 0;
+		if (rc < 0)
+			return rc;
 	}
 	send_on(store, len);
 	return 0;
@@ -105,12 +105,12 @@ int kmesp_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
 /* A pipe cannot be synced, and need not be. */
 int kmesp_store_close(struct kmes_store *store, bool *is_lost)
 {
-	int r = 0;
+	int rc = 0;
 
 	if (fdatasync(store->fd) < 0 && errno != EINVAL && errno != EROFS)
-		r = -errno;
-	*is_lost = r < 0;
-	if (close(store->fd) < 0 && errno != EINTR && r == 0)
-		r = -errno;
-	return r;
+		rc = -errno;
+	*is_lost = rc < 0;
+	if (close(store->fd) < 0 && errno != EINTR && rc == 0)
+		rc = -errno;
+	return rc;
 }

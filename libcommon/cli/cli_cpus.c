@@ -14,7 +14,7 @@ static int take_cpu(const char **text, const char *ends, uint16_t *cpu)
 	size_t len = strcspn(*text, ends);
 	uint64_t number;
 	char digits[32];
-	int result;
+	int rc;
 
 	while (len > 1 && **text == '0') {
 		++*text;
@@ -25,27 +25,27 @@ static int take_cpu(const char **text, const char *ends, uint16_t *cpu)
 	memcpy(digits, *text, len);
 	digits[len] = '\0';
 	*text += len;
-	result = cli_parse_number(&number, digits);
-	if (result == 0 && number > UINT16_MAX)
-		result = -ERANGE;
+	rc = cli_parse_number(&number, digits);
+	if (rc == 0 && number > UINT16_MAX)
+		rc = -ERANGE;
 	*cpu = (uint16_t)number;
-	return result;
+	return rc;
 }
 
 static int take_range(const char **text, struct cli_cpu_range *range)
 {
-	int result = take_cpu(text, "-,", &range->first);
+	int rc = take_cpu(text, "-,", &range->first);
 
-	if (result)
-		return result;
+	if (rc)
+		return rc;
 	range->last = range->first;
 	if (**text == '-') {
 		++*text;
-		result = take_cpu(text, ",", &range->last);
+		rc = take_cpu(text, ",", &range->last);
 	}
-	if (result == 0 && range->last < range->first)
-		result = -EINVAL;
-	return result;
+	if (rc == 0 && range->last < range->first)
+		rc = -EINVAL;
+	return rc;
 }
 
 static int add_range(struct cli_cpus *cpus, struct cli_cpu_range range)
@@ -66,15 +66,15 @@ static int add_range(struct cli_cpus *cpus, struct cli_cpu_range range)
 int cli_parse_cpus(struct cli_cpus *cpus, const char *text)
 {
 	struct cli_cpu_range range;
-	int result;
+	int rc;
 
 	for (;;) {
-		result = take_range(&text, &range);
-		if (result)
-			return result;
-		result = add_range(cpus, range);
-		if (result)
-			return result;
+		rc = take_range(&text, &range);
+		if (rc)
+			return rc;
+		rc = add_range(cpus, range);
+		if (rc)
+			return rc;
 		if (!*text)
 			return 0;
 		text++;

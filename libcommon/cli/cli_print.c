@@ -35,10 +35,10 @@ static int on_full(struct kmes_outbuf *buf)
 
 static void read_boot_id(struct cli_printer *p)
 {
-	int r = kmes_boot_id(p->boot_id);
+	int rc = kmes_boot_id(p->boot_id);
 
-	if (r < 0) {
-		cli_error("cannot read the boot id: %s", strerror(-r));
+	if (rc < 0) {
+		cli_error("cannot read the boot id: %s", strerror(-rc));
 		exit(CLI_FAILED);
 	}
 }

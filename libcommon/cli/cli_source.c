@@ -72,17 +72,16 @@ struct kmes_source *cli_source_open(const struct cli *cli)
 	const char *name = cli_source_name(cli);
 	struct kmes_source *src = NULL;
 	struct kmes_error err = { "" };
-	int result;
+	int rc;
 
 	raise_file_limit();
-	result = kmes_source_open(&src, name, cli_stop_flag(), &err);
-	if (result < 0) {
+	rc = kmes_source_open(&src, name, cli_stop_flag(), &err);
+	if (rc < 0) {
 		cli_source_die_if_stopped(NULL);
 		if (*err.text)
 			cli_error("%s", err.text);
 		else
-			cli_error("%s: cannot open the source: %s", name,
-				  strerror(-result));
+			cli_error("%s: cannot open the source: %s", name, strerror(-rc));
 		exit(CLI_FAILED);
 	}
 	if (!strcmp(name, "auto") && src->ops->is_simulation)

@@ -12,9 +12,9 @@
 
 int cli_parse_number(uint64_t *number, const char *text)
 {
-	int result = kmesp_scan_number(&text, NULL, number);
+	int rc = kmesp_scan_number(&text, NULL, number);
 
-	return *text ? -EINVAL : result;
+	return *text ? -EINVAL : rc;
 }
 
 /* ns in a unit; 0: no such unit. */
@@ -61,10 +61,10 @@ int cli_parse_time(uint64_t *time_ns, const char *text)
 {
 	const char *fraction = "";
 	uint64_t whole, unit;
-	int result = kmesp_scan_number(&text, NULL, &whole);
+	int rc = kmesp_scan_number(&text, NULL, &whole);
 
-	if (result == -EINVAL)
-		return result;
+	if (rc == -EINVAL)
+		return rc;
 	if (*text == '.') {
 		fraction = ++text;
 		if (!kmesp_is_digit(*text))
@@ -74,7 +74,7 @@ int cli_parse_time(uint64_t *time_ns, const char *text)
 	unit = time_unit(text);
 	if (!unit)
 		return -EINVAL;
-	if (result || __builtin_mul_overflow(whole, unit, time_ns) ||
+	if (rc || __builtin_mul_overflow(whole, unit, time_ns) ||
 	    __builtin_add_overflow(*time_ns, fraction_of(fraction, unit), time_ns) ||
 	    *time_ns > CLI_TIME_MAX)
 		return -ERANGE;
@@ -86,17 +86,17 @@ int cli_parse_size(uint64_t *size_bytes, const char *text)
 	static const char letters[] = "kmg";
 	const char *letter;
 	unsigned int shift = 0;
-	int result = kmesp_scan_number(&text, NULL, size_bytes);
+	int rc = kmesp_scan_number(&text, NULL, size_bytes);
 
-	if (result == -EINVAL)
-		return result;
+	if (rc == -EINVAL)
+		return rc;
 	if (*text) {
 		letter = strchr(letters, *text | 0x20);
 		if (!letter || (text[1] && strcasecmp(text + 1, "ib") != 0))
 			return -EINVAL;
 		shift = 10 * (unsigned int)(letter - letters + 1);
 	}
-	if (result || *size_bytes > UINT64_MAX >> shift)
+	if (rc || *size_bytes > UINT64_MAX >> shift)
 		return -ERANGE;
 	*size_bytes <<= shift;
 	return 0;
@@ -104,22 +104,22 @@ int cli_parse_size(uint64_t *size_bytes, const char *text)
 
 int cli_parse_rate(uint64_t *per_second, const char *text)
 {
-	int result = kmesp_scan_number(&text, NULL, per_second);
+	int rc = kmesp_scan_number(&text, NULL, per_second);
 
-	if (result == -EINVAL || (*text && strcmp(text, "/s") != 0))
+	if (rc == -EINVAL || (*text && strcmp(text, "/s") != 0))
 		return -EINVAL;
-	return result;
+	return rc;
 }
 
 uint64_t cli_number(struct cli *cli, const char *text, uint64_t min, uint64_t max)
 {
 	char what[96];
 	uint64_t number = 0;
-	int result = cli_parse_number(&number, text);
+	int rc = cli_parse_number(&number, text);
 
-	if (result == -EINVAL)
+	if (rc == -EINVAL)
 		cli_value_error(cli, "not a number", text);
-	if (result == 0 && number >= min && number <= max)
+	if (rc == 0 && number >= min && number <= max)
 		return number;
 	snprintf(what, sizeof(what), "not between %llu and %llu", (unsigned long long)min,
 		 (unsigned long long)max);
@@ -158,11 +158,11 @@ uint64_t cli_size(struct cli *cli, const char *text)
 uint64_t cli_rate(struct cli *cli, const char *text)
 {
 	uint64_t per_second = 0;
-	int result = cli_parse_rate(&per_second, text);
+	int rc = cli_parse_rate(&per_second, text);
 
-	if (result == -ERANGE)
+	if (rc == -ERANGE)
 		cli_value_error(cli, "too many a second", text);
-	if (result || !per_second)
+	if (rc || !per_second)
 		cli_value_error(cli, "not a rate such as 100 or 100/s", text);
 	return per_second;
 }

@@ -48,34 +48,35 @@ static int trace_open(struct kmes_source **out, const char *arg,
 		      const volatile sig_atomic_t *stop, struct kmes_error *err)
 {
 	struct trace_source *t = calloc(1, sizeof(*t));
-	int i, r;
+	int i, rc;
 
 	(void)stop;
 	if (!t)
 		return -ENOMEM;
 	t->base.ops = &kmesp_source_tracefs;
 	t->base.fd = -1;
-	r = kmesp_trace_root(t->root, err);
-	if (r == 0) {
+	rc = kmesp_trace_root(t->root, err);
+	if (rc == 0) {
 		t->slots = kmesp_trace_cpus(t->root);
-		r = t->slots;
-		if (r < 0)
-			kmes_error_set(err, r, "tracefs: %s: %s%s", t->root, strerror(-r),
-				       r == -EACCES ? " (needs root)" : "");
+		rc = t->slots;
+		if (rc < 0)
+			kmes_error_set(err, rc, "tracefs: %s: %s%s", t->root,
+				       strerror(-rc),
+				       rc == -EACCES ? " (needs root)" : "");
 	}
-	if (r >= 0) {
+	if (rc >= 0) {
 		t->wanted = strdup(arg ? arg : EVENTS_DEFAULT);
 		t->maps = calloc((size_t)t->slots + 1, sizeof(*t->maps));
-		r = t->wanted && t->maps ? 0 : -ENOMEM;
+		rc = t->wanted && t->maps ? 0 : -ENOMEM;
 	}
-	for (i = 0; r == 0 && i < t->slots; i++)
+	for (i = 0; rc == 0 && i < t->slots; i++)
 		t->maps[i].fd = -1;
-	if (r == 0 && getrandom(t->base.stream_id, sizeof(t->base.stream_id), 0) < 0)
-		r = -errno;
-	if (r < 0) {
+	if (rc == 0 && getrandom(t->base.stream_id, sizeof(t->base.stream_id), 0) < 0)
+		rc = -errno;
+	if (rc < 0) {
 		t->slots = 0;
 		t->base.ops->close(&t->base);
-		return r;
+		return rc;
 	}
 	*out = &t->base;
 	return 0;
@@ -108,15 +109,15 @@ static int trace_slots(struct kmes_source *src)
 static int set(const struct trace_source *t, const char *file, const char *text,
 	       struct kmes_error *err)
 {
-	int r = kmesp_trace_write(t->instance, file, text);
+	int rc = kmesp_trace_write(t->instance, file, text);
 
-	if (r == -ENOENT)
-		return kmes_error_set(err, r,
+	if (rc == -ENOENT)
+		return kmes_error_set(err, rc,
 				      "tracefs: this kernel has no %s (needs Linux 6.10)",
 				      file);
-	if (r < 0)
-		return kmes_error_set(err, r, "tracefs: cannot set %s to %s: %s", file,
-				      text, strerror(-r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, "tracefs: cannot set %s to %s: %s", file,
+				      text, strerror(-rc));
 	return 0;
 }
 
@@ -147,11 +148,11 @@ static int set_up(const struct trace_source *t, struct kmes_error *err)
 		{ "buffer_size_kb", BUFFER_KB },
 	};
 	unsigned int i;
-	int r = 0;
+	int rc = 0;
 
-	for (i = 0; r == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
-		r = set(t, settings[i].file, settings[i].text, err);
-	return r < 0 ? r : hide_self(t, err);
+	for (i = 0; rc == 0 && i < sizeof(settings) / sizeof(settings[0]); i++)
+		rc = set(t, settings[i].file, settings[i].text, err);
+	return rc < 0 ? rc : hide_self(t, err);
 }
 
 /* Adds the event's format, then enables the event. */
@@ -161,26 +162,26 @@ static int enable(struct trace_source *t, const struct kmes_trace_name *name,
 	char path[KMES_TRACE_PATH];
 	char *text;
 	size_t len;
-	int r, n = snprintf(path, sizeof(path), "events/%s/%s/format", name->system,
-			    name->event);
+	int rc, n = snprintf(path, sizeof(path), "events/%s/%s/format", name->system,
+			     name->event);
 
-	r = (size_t)n < sizeof(path) ? kmesp_trace_read(t->instance, path, &text, &len)
-				     : -ENAMETOOLONG;
-	if (r == 0) {
-		r = kmesp_trace_formats_add(t->formats, name->system, text, len);
+	rc = (size_t)n < sizeof(path) ? kmesp_trace_read(t->instance, path, &text, &len)
+				      : -ENAMETOOLONG;
+	if (rc == 0) {
+		rc = kmesp_trace_formats_add(t->formats, name->system, text, len);
 		free(text);
 		/* Its records become bytes. */
-		if (r == -EBADMSG)
-			r = 0;
+		if (rc == -EBADMSG)
+			rc = 0;
 	}
-	if (r == 0) {
+	if (rc == 0) {
 		snprintf(path, sizeof(path), "events/%s/%s/enable", name->system,
 			 name->event);
-		r = kmesp_trace_write(t->instance, path, "1");
+		rc = kmesp_trace_write(t->instance, path, "1");
 	}
-	if (r < 0)
-		return kmes_error_set(err, r, "tracefs: cannot enable %s/%s: %s",
-				      name->system, name->event, strerror(-r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, "tracefs: cannot enable %s/%s: %s",
+				      name->system, name->event, strerror(-rc));
 	return 0;
 }
 
@@ -210,48 +211,49 @@ static int enable_all(struct trace_source *t, struct kmes_error *err)
 	struct kmes_trace_names names;
 	char *available;
 	size_t i, len, gone = 0;
-	int r = kmesp_trace_read(t->root, "available_events", &available, &len);
+	int rc = kmesp_trace_read(t->root, "available_events", &available, &len);
 
-	if (r < 0)
-		return kmes_error_set(err, r, "tracefs: cannot read available_events: %s",
-				      strerror(-r));
-	r = kmesp_trace_select(&names, available, t->wanted, err);
+	if (rc < 0)
+		return kmes_error_set(err, rc,
+				      "tracefs: cannot read available_events: %s",
+				      strerror(-rc));
+	rc = kmesp_trace_select(&names, available, t->wanted, err);
 	free(available);
-	if (r < 0)
-		return r;
-	for (i = 0; r == 0 && i < names.count; i++) {
-		r = enable(t, &names.name[i], err);
+	if (rc < 0)
+		return rc;
+	for (i = 0; rc == 0 && i < names.count; i++) {
+		rc = enable(t, &names.name[i], err);
 		/*
 		 * A dynamic probe may be removed at any time, also after it was listed.
 		 */
-		if ((r == -ENOENT || r == -ENODEV) && ++gone < names.count)
-			r = 0;
+		if ((rc == -ENOENT || rc == -ENODEV) && ++gone < names.count)
+			rc = 0;
 	}
 	kmesp_trace_names_free(&names);
 	add_built_in(t);
-	return r;
+	return rc;
 }
 
 static int start(struct trace_source *t, struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	kmesp_trace_sweep(t->root);
-	r = kmesp_trace_formats_new(&t->formats);
-	if (r < 0)
-		return r;
+	rc = kmesp_trace_formats_new(&t->formats);
+	if (rc < 0)
+		return rc;
 	t->instance_fd = kmesp_trace_instance_make(t->root, t->instance, err);
 	if (t->instance_fd < 0) {
 		*t->instance = '\0';
 		return t->instance_fd;
 	}
-	r = set_up(t, err);
-	if (r == 0)
-		r = enable_all(t, err);
-	if (r == 0)
-		r = set(t, "tracing_on", "1", err);
+	rc = set_up(t, err);
+	if (rc == 0)
+		rc = enable_all(t, err);
+	if (rc == 0)
+		rc = set(t, "tracing_on", "1", err);
 	kmesp_trace_clock_update(&t->clock);
-	return r;
+	return rc;
 }
 
 static int trace_ring_open(struct kmes_ring *ring,
@@ -260,21 +262,21 @@ static int trace_ring_open(struct kmes_ring *ring,
 {
 	struct trace_source *t = trace_of(ring->src);
 	struct kmes_trace_map *map = &t->maps[ring->cpu];
-	int r = *t->instance ? 0 : start(t, err);
+	int rc = *t->instance ? 0 : start(t, err);
 
-	if (r < 0) /* -EINVAL would mean a CPU without a buffer */
-		return r == -EINVAL ? -ENOENT : r;
+	if (rc < 0) /* -EINVAL would mean a CPU without a buffer */
+		return rc == -EINVAL ? -ENOENT : rc;
 	if (map->fd >= 0)
 		return kmes_error_set(err, -EBUSY, "cpu%u: the trace buffer has a reader",
 				      ring->cpu);
-	r = kmesp_trace_map(map, t->instance, ring->cpu, err);
-	if (r < 0)
-		return r;
-	r = kmesp_trace_ring_open(ring, map, &t->clock, t->formats, options->snapshot,
-				  err);
-	if (r < 0)
+	rc = kmesp_trace_map(map, t->instance, ring->cpu, err);
+	if (rc < 0)
+		return rc;
+	rc = kmesp_trace_ring_open(ring, map, &t->clock, t->formats, options->snapshot,
+				   err);
+	if (rc < 0)
 		kmesp_trace_unmap(map);
-	return r;
+	return rc;
 }
 
 /* ---- unsupported operations ---- */

@@ -168,7 +168,7 @@ static int program_new(struct kmes_trace_program **out, const char *type,
 	struct kmes_trace_program *program =
 		calloc(1, sizeof(*program) + count * sizeof(program->steps[0]));
 	uint32_t i;
-	int r;
+	int rc;
 
 	if (!program)
 		return -ENOMEM;
@@ -177,10 +177,10 @@ static int program_new(struct kmes_trace_program **out, const char *type,
 		set_place(&program->steps[i], from[i]);
 		set_shape(&program->steps[i], from[i]);
 	}
-	r = set_bytes(program, type, from);
-	if (r < 0) {
+	rc = set_bytes(program, type, from);
+	if (rc < 0) {
 		program_free(program);
-		return r;
+		return rc;
 	}
 	*out = program;
 	return 0;
@@ -224,12 +224,13 @@ static int add_event(struct kmes_trace_formats *f, struct tep_event *event,
 {
 	uint32_t count;
 	struct tep_format_field **list = list_fields(event, &count);
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (list)
-		r = add_program(f, (uint32_t)event->id, system, event->name, list, count);
+		rc = add_program(f, (uint32_t)event->id, system, event->name, list,
+				 count);
 	free(list);
-	return r;
+	return rc;
 }
 
 /* ---- format files ---- */
@@ -253,9 +254,9 @@ int kmesp_trace_formats_add(struct kmes_trace_formats *f, const char *system,
 	struct tep_event *event = NULL;
 	size_t copied = 0;
 	char *copy = NULL;
-	int r = tep ? kmesp_trace_text(text, len, &copy, &copied) : -ENOMEM;
+	int rc = tep ? kmesp_trace_text(text, len, &copy, &copied) : -ENOMEM;
 
-	if (r == 0) {
+	if (rc == 0) {
 		tep_set_loglevel(TEP_LOG_NONE);
 		tep_set_long_size(tep, sizeof(long));
 		/*
@@ -263,11 +264,11 @@ int kmesp_trace_formats_add(struct kmes_trace_formats *f, const char *system,
 		 */
 		if (tep_parse_format(tep, &event, copy, copied, system) == 0 && event &&
 		    !(event->flags & TEP_EVENT_FL_FAILED))
-			r = add_event(f, event, system);
+			rc = add_event(f, event, system);
 		else
-			r = add_unparsed(f, system, copy);
+			rc = add_unparsed(f, system, copy);
 	}
 	tep_free(tep); /* frees the event, too */
 	free(copy);
-	return r;
+	return rc;
 }

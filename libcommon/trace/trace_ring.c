@@ -154,31 +154,31 @@ static int map_buffer(struct kmes_trace_map *map)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *meta = mmap(NULL, page, PROT_READ, MAP_SHARED, map->fd, 0);
-	int r;
+	int rc;
 
 	if (meta == MAP_FAILED)
 		return -errno;
 	/* The kernel keeps the sizes while anything is mapped. */
-	r = map_all(map, meta, page);
+	rc = map_all(map, meta, page);
 	munmap(meta, page);
-	return r;
+	return rc;
 }
 
 int kmesp_trace_map(struct kmes_trace_map *map, const char *folder, uint16_t cpu,
 		    struct kmes_error *err)
 {
 	char path[512];
-	int r;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", folder, cpu);
 	map->base = NULL;
 	map->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (map->fd < 0 && errno == ENOENT)
 		return kmesp_trace_map_error(err, cpu, -EINVAL);
-	r = map->fd < 0 ? -errno : map_buffer(map);
-	if (r < 0) {
+	rc = map->fd < 0 ? -errno : map_buffer(map);
+	if (rc < 0) {
 		kmesp_trace_unmap(map);
-		return kmesp_trace_map_error(err, cpu, r);
+		return kmesp_trace_map_error(err, cpu, rc);
 	}
 	return 0;
 }
@@ -200,18 +200,18 @@ static int begin_subbuf(struct kmes_ring *ring, const uint8_t *from)
 	struct trace_ring *t = ring->priv;
 	struct kmes_subbuf_head head;
 	uint64_t count = 0;
-	int r;
+	int rc;
 
 	/* Only the first sub-buffer can be partly read before the ring was opened. */
 	if (t->begun || t->id != t->meta->reader.id)
 		t->pass_off = 0;
 	memcpy(t->page, from, KMES_SUBBUF_HEADER);
-	r = kmesp_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
+	rc = kmesp_subbuf_begin(&t->sb, t->page, t->subbuf_size, &head);
 	t->id = t->meta->reader.id;
 	t->begun = true;
-	t->is_bad = r < 0;
-	if (r < 0)
-		return r;
+	t->is_bad = rc < 0;
+	if (rc < 0)
+		return rc;
 	if (head.has_count) {
 		memcpy(t->page + KMES_SUBBUF_HEADER + head.commit,
 		       from + KMES_SUBBUF_HEADER + head.commit, sizeof(count));
@@ -228,23 +228,23 @@ static int take_records(struct kmes_ring *ring)
 	const struct kmes_trace_meta *meta = t->meta;
 	uint32_t to = meta->reader.read, at = KMES_SUBBUF_HEADER;
 	const uint8_t *from = t->map->base + meta->meta_page_size;
-	int r;
+	int rc;
 
 	if (meta->reader.id >= meta->nr_subbufs)
 		return -EBADMSG;
 	from += (size_t)meta->reader.id * t->subbuf_size;
 	if (!t->begun || t->id != meta->reader.id) {
-		r = begin_subbuf(ring, from);
-		if (r < 0)
-			return r;
+		rc = begin_subbuf(ring, from);
+		if (rc < 0)
+			return rc;
 	}
 	at += t->sb.end;
 	if (to == t->sb.end || t->is_bad)
 		return 0;
-	r = kmesp_subbuf_extend(&t->sb, to);
-	if (r < 0) {
+	rc = kmesp_subbuf_extend(&t->sb, to);
+	if (rc < 0) {
 		t->is_bad = true;
-		return r;
+		return rc;
 	}
 	memcpy(t->page + at, from + at, KMES_SUBBUF_HEADER + to - at);
 	return 1;
@@ -282,27 +282,27 @@ static void check_for_clear(struct kmes_ring *ring)
 static int advance(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
-	int r;
+	int rc;
 
 	while (ioctl(t->map->fd, GET_READER) < 0) {
-		r = -errno;
-		if (r == -EAGAIN)
+		rc = -errno;
+		if (rc == -EAGAIN)
 			return 0;
-		if (r != -EINTR)
-			return kmes_error_set(&ring->err, r,
+		if (rc != -EINTR)
+			return kmes_error_set(&ring->err, rc,
 					      "cpu%u: cannot read the trace buffer: %s",
-					      ring->cpu, strerror(-r));
+					      ring->cpu, strerror(-rc));
 	}
 	check_for_clear(ring);
 	t->taken = t->meta->read;
-	r = take_records(ring);
-	if (r < 0)
+	rc = take_records(ring);
+	if (rc < 0)
 		note(ring, "corrupt length");
-	if (r < 0 || t->is_bad)
+	if (rc < 0 || t->is_bad)
 		count_unparsed(t);
-	else if (r == 0)
+	else if (rc == 0)
 		kmesp_trace_loss_settle(&t->loss, t->meta->overrun);
-	return r > 0;
+	return rc > 0;
 }
 
 /* Converts the current record. False: no room in the ring's buffer. */
@@ -345,12 +345,12 @@ static bool is_wanted(struct trace_ring *t)
 static void convert(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
-	int r = 1;
+	int rc = 1;
 
 	while (!t->over) {
 		if (!t->has_rec) {
-			r = kmesp_subbuf_next(&t->sb, &t->rec);
-			if (r <= 0)
+			rc = kmesp_subbuf_next(&t->sb, &t->rec);
+			if (rc <= 0)
 				break;
 			t->has_rec = is_wanted(t);
 			if (!t->has_rec)
@@ -360,7 +360,7 @@ static void convert(struct kmes_ring *ring)
 			return;
 		t->has_rec = false;
 	}
-	if (r < 0) {
+	if (rc < 0) {
 		note(ring, "malformed record");
 		count_unparsed(t);
 	}
@@ -369,7 +369,7 @@ static void convert(struct kmes_ring *ring)
 static int trace_fill(struct kmes_ring *ring)
 {
 	struct trace_ring *t = ring->priv;
-	int r;
+	int rc;
 
 	ring->pos += ring->len;
 	ring->off = 0;
@@ -379,9 +379,9 @@ static int trace_fill(struct kmes_ring *ring)
 		convert(ring);
 		if (ring->len || t->over)
 			break;
-		r = advance(ring);
-		if (r <= 0)
-			return r;
+		rc = advance(ring);
+		if (rc <= 0)
+			return rc;
 	}
 	ring->known = ring->pos + ring->len;
 	return ring->len > 0;

@@ -68,19 +68,19 @@ static void want_fini(struct want *w)
 static int want_init(struct want *w, const char *text, size_t len, struct kmes_error *err)
 {
 	const char *why = "no memory";
-	int r;
+	int rc;
 
 	memset(w, 0, sizeof(*w));
 	w->text = text;
 	w->len = len;
 	w->system_len = strcspn(text, "/:,");
-	r = kmesp_glob_new(&w->system, text, w->system_len, &why);
-	if (r == 0 && w->system_len < len)
-		r = kmesp_glob_new(&w->event, text + w->system_len + 1,
-				   len - w->system_len - 1, &why);
-	if (r < 0)
-		kmes_error_set(err, r, "tracefs: '%.*s': %s", (int)len, text, why);
-	return r;
+	rc = kmesp_glob_new(&w->system, text, w->system_len, &why);
+	if (rc == 0 && w->system_len < len)
+		rc = kmesp_glob_new(&w->event, text + w->system_len + 1,
+				    len - w->system_len - 1, &why);
+	if (rc < 0)
+		kmes_error_set(err, rc, "tracefs: '%.*s': %s", (int)len, text, why);
+	return rc;
 }
 
 static bool is_match(const struct kmes_glob *glob, const char *text)
@@ -198,18 +198,18 @@ static int mark_all(const char *wanted, const struct kmes_trace_names *all, bool
 	for (;;) {
 		size_t len = strcspn(at, ",");
 		struct want w;
-		int r;
+		int rc;
 
 		if (!len)
 			return kmes_error_set(err, -EINVAL,
 					      "tracefs: an empty name in '%.200s'",
 					      wanted);
-		r = want_init(&w, at, len, err);
-		if (r == 0 && !mark(&w, all, marks))
-			r = report_nearest(&w, all, err);
+		rc = want_init(&w, at, len, err);
+		if (rc == 0 && !mark(&w, all, marks))
+			rc = report_nearest(&w, all, err);
 		want_fini(&w);
-		if (r < 0 || !at[len])
-			return r;
+		if (rc < 0 || !at[len])
+			return rc;
 		at += len + 1;
 	}
 }
@@ -219,18 +219,18 @@ int kmesp_trace_select(struct kmes_trace_names *out, const char *available,
 {
 	size_t i, kept = 0;
 	bool *marks;
-	int r = split_names(out, available);
+	int rc = split_names(out, available);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	marks = calloc(out->count + 1, sizeof(*marks));
-	r = marks ? mark_all(wanted, out, marks, err) : -ENOMEM;
-	for (i = 0; r == 0 && i < out->count; i++)
+	rc = marks ? mark_all(wanted, out, marks, err) : -ENOMEM;
+	for (i = 0; rc == 0 && i < out->count; i++)
 		if (marks[i])
 			out->name[kept++] = out->name[i];
 	out->count = kept;
 	free(marks);
-	if (r < 0)
+	if (rc < 0)
 		kmesp_trace_names_free(out);
-	return r;
+	return rc;
 }

@@ -198,32 +198,32 @@ static void note_oldest(void *arg, int dir, const char *name, uint64_t number)
 /* Removes a file that nobody writes: 1, 0: somebody does, or -errno. */
 static int remove_file(const struct dump_names *names, const char *name)
 {
-	int r = 0, dir = open(*names->dir ? names->dir : ".", O_RDONLY | O_CLOEXEC);
+	int rc = 0, dir = open(*names->dir ? names->dir : ".", O_RDONLY | O_CLOEXEC);
 
 	if (dir < 0)
 		return -errno;
 	/* Who else removes it does as well. */
 	if (!is_being_written(dir, name))
-		r = unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 1;
+		rc = unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 1;
 	close(dir);
-	return r;
+	return rc;
 }
 
 int dump_names_remove_oldest(const struct dump_names *names, uint64_t keep)
 {
 	struct oldest o = { 0 };
-	int r = 0;
+	int rc = 0;
 
 	do {
 		o.above = o.number;
 		o.count = 0;
 		o.number = 0;
-		r = each_file(names, note_oldest, &o);
-		if (r < 0 || o.count <= keep || !o.number)
-			return r;
-		r = remove_file(names, o.name);
-	} while (r == 0);
-	return r;
+		rc = each_file(names, note_oldest, &o);
+		if (rc < 0 || o.count <= keep || !o.number)
+			return rc;
+		rc = remove_file(names, o.name);
+	} while (rc == 0);
+	return rc;
 }
 
 struct search {

@@ -61,10 +61,10 @@ static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 /* Removes the oldest file if there are more: 1, 0 or -errno. */
 static int keep_newest(struct dump_recorder *rec, uint64_t count)
 {
-	int r = dump_names_remove_oldest(&rec->names, count);
+	int rc = dump_names_remove_oldest(&rec->names, count);
 
-	rec->has_removed |= r > 0;
-	return r;
+	rec->has_removed |= rc > 0;
+	return rc;
 }
 
 /* With --keep a full disk costs the oldest file first. */
@@ -153,14 +153,14 @@ static int open_when_read(const struct dump_recorder *rec, int flags)
 static int open_file(struct dump_recorder *rec, bool append)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
-	int r, fd = open_when_read(rec, flags);
+	int rc, fd = open_when_read(rec, flags);
 
 	if (fd < 0)
 		return fd;
-	r = prepare_file(rec, fd, append);
-	if (r < 0) {
+	rc = prepare_file(rec, fd, append);
+	if (rc < 0) {
 		close(fd);
-		return r;
+		return rc;
 	}
 	return fd;
 }
@@ -207,20 +207,21 @@ static int begin(struct dump_recorder *rec, bool append)
 		.arg = rec,
 	};
 	int fd = open_fd(rec, append);
-	int r = fd < 0 ? fd : kmesp_capture_begin(&rec->writer, fd, &rec->info, &options);
+	int rc = fd < 0 ? fd
+			: kmesp_capture_begin(&rec->writer, fd, &rec->info, &options);
 
-	if (r < 0) {
+	if (rc < 0) {
 		rec->writer = NULL;
-		fail(rec, r, 0);
-		return r;
+		fail(rec, rc, 0);
+		return rc;
 	}
 	rec->opened_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	rec->pushed_ns = rec->opened_ns;
 	rec->events = 0;
-	while (rec->opts->keep && (r = keep_newest(rec, rec->opts->keep)) > 0)
+	while (rec->opts->keep && (rc = keep_newest(rec, rec->opts->keep)) > 0)
 		;
-	if (r < 0)
-		cli_warn("cannot remove the oldest file: %s", strerror(-r));
+	if (rc < 0)
+		cli_warn("cannot remove the oldest file: %s", strerror(-rc));
 	return 0;
 }
 
@@ -228,14 +229,14 @@ static int begin(struct dump_recorder *rec, bool append)
 static void end(struct dump_recorder *rec)
 {
 	uint64_t safe = 0;
-	int r;
+	int rc;
 
 	if (!rec->writer)
 		return;
-	r = kmesp_capture_end(rec->writer, &safe);
+	rc = kmesp_capture_end(rec->writer, &safe);
 	rec->writer = NULL;
-	if (r < 0)
-		fail(rec, r, safe);
+	if (rc < 0)
+		fail(rec, rc, safe);
 	rec->safe_events += safe;
 }
 
@@ -257,14 +258,14 @@ void dump_record_init(struct dump_recorder *rec, const struct dump_record_opts *
 
 void dump_record_open(struct dump_recorder *rec)
 {
-	int r = 0;
+	int rc = 0;
 
 	rec->is_open = true;
 	dump_input_info(rec->in, &rec->info);
 	if (rec->is_rotated)
-		r = dump_names_init(&rec->names, rec->opts->file);
-	if (r < 0) {
-		cli_error("%s: %s", rec->opts->file, strerror(-r));
+		rc = dump_names_init(&rec->names, rec->opts->file);
+	if (rc < 0) {
+		cli_error("%s: %s", rec->opts->file, strerror(-rc));
 		exit(CLI_FAILED);
 	}
 	if (rec->is_rotated)
@@ -277,21 +278,21 @@ void dump_record_open(struct dump_recorder *rec)
 static void follow_info(struct dump_recorder *rec)
 {
 	struct kmes_capture_info info;
-	int r;
+	int rc;
 
 	if (!rec->in->is_row ||
 	    kmesp_capture_is_same_info(&rec->in->playback.info, &rec->info))
 		return;
 	dump_input_info(rec->in, &info);
 	rec->info = info;
-	r = kmesp_capture_add_header(rec->writer, &info);
-	if (r < 0)
+	rc = kmesp_capture_add_header(rec->writer, &info);
+	if (rc < 0)
 		end(rec);
 }
 
 void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event)
 {
-	int r;
+	int rc;
 
 	if (rec->error)
 		return;
@@ -302,28 +303,28 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 		follow_info(rec);
 	if (rec->error)
 		return;
-	r = kmesp_capture_add_event(rec->writer, event);
+	rc = kmesp_capture_add_event(rec->writer, event);
 	rec->events++;
-	if (r < 0)
+	if (rc < 0)
 		end(rec);
 }
 
 void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss)
 {
-	int r;
+	int rc;
 
 	if (!rec->error)
 		follow_info(rec);
-	r = rec->error ? 0 : kmesp_capture_add_loss(rec->writer, loss);
-	if (r < 0)
+	rc = rec->error ? 0 : kmesp_capture_add_loss(rec->writer, loss);
+	if (rc < 0)
 		end(rec);
 }
 
 void dump_record_push(struct dump_recorder *rec)
 {
-	int r = rec->error || !rec->writer ? 0 : kmesp_capture_push(rec->writer);
+	int rc = rec->error || !rec->writer ? 0 : kmesp_capture_push(rec->writer);
 
-	if (r < 0)
+	if (rc < 0)
 		end(rec);
 }
 

@@ -106,11 +106,11 @@ static int make_room(struct input *in)
 int input_read(struct input *in)
 {
 	struct pollfd p = { .fd = in->fd, .events = POLLIN };
-	int r = make_room(in);
+	int rc = make_room(in);
 	ssize_t n;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	n = read(in->fd, in->buf + in->end, PIECE);
 	if (n < 0 && errno == EAGAIN) {
 		poll(&p, 1, -1);

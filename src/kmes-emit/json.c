@@ -139,14 +139,14 @@ static int build_part(struct build *b, enum part part, const char *text, size_t 
 static int take_payload(struct json *j, enum part part, const char *text, size_t len)
 {
 	struct build *b = &j->build;
-	int r = build_part(b, part, text, len);
+	int rc = build_part(b, part, text, len);
 
 	if (b->depth == 0) {
 		j->field = FIELD_NONE;
 		j->is_done = !j->is_in_object;
 		j->place.payload_len = b->out->len - j->place.payload;
 	}
-	return r;
+	return rc;
 }
 
 static int take_other(struct json *j, enum part part)
@@ -271,12 +271,12 @@ static int set_syntax_reason(struct json *j)
 /* All of the text, which ends in a newline. */
 static int parse(struct json *j, const char *text, size_t len)
 {
-	int r = strict_check(text, len, j->build.why);
+	int rc = strict_check(text, len, j->build.why);
 
-	if (r == 0)
-		r = parser_make(j);
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = parser_make(j);
+	if (rc < 0)
+		return rc;
 	switch (yajl_parse(j->parser, (const unsigned char *)text, len)) {
 	case yajl_status_ok:
 		break;
@@ -337,16 +337,16 @@ int json_event(struct json *j, const char *line, size_t len, struct kmes_pack *o
 	       struct place *place, struct kmes_error *why)
 {
 	uint32_t start = out->len;
-	int r;
+	int rc;
 
 	reset(j, out, why);
-	r = parse(j, line, len + 1);
-	if (r == 0)
-		r = finish_event(j);
-	if (r < 0)
+	rc = parse(j, line, len + 1);
+	if (rc == 0)
+		rc = finish_event(j);
+	if (rc < 0)
 		return undo(j, start);
 	*place = j->place;
-	return r;
+	return rc;
 }
 
 int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *out,
@@ -354,7 +354,7 @@ int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *o
 {
 	uint32_t start = out->len;
 	char *copy = malloc(len + 1);
-	int r;
+	int rc;
 
 	if (!copy)
 		return kmes_error_set(why, -EINVAL, "out of memory");
@@ -362,9 +362,9 @@ int json_value(struct json *j, const char *text, size_t len, struct kmes_pack *o
 	copy[len] = '\n';
 	reset(j, out, why);
 	j->field = FIELD_PAYLOAD;
-	r = parse(j, copy, len + 1);
+	rc = parse(j, copy, len + 1);
 	free(copy);
-	return r < 0 ? undo(j, start) : 0;
+	return rc < 0 ? undo(j, start) : 0;
 }
 
 struct json *json_new(void)

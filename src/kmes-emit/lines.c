@@ -11,11 +11,11 @@ static int take_line(struct json *json, struct sender *s, const struct input *in
 {
 	struct place place;
 	struct kmes_error why;
-	int r = json_event(json, line, len, sender_room(s), &place, &why);
+	int rc = json_event(json, line, len, sender_room(s), &place, &why);
 
-	if (r > 0)
+	if (rc > 0)
 		return sender_add(s, &place, in->line);
-	if (r < 0)
+	if (rc < 0)
 		sender_refuse(s, in->line, why.text);
 	return 0;
 }
@@ -23,15 +23,15 @@ static int take_line(struct json *json, struct sender *s, const struct input *in
 /* Before a read that may take long everything goes out. */
 static int read_more(struct input *in, struct sender *s)
 {
-	int r = input_is_ready(in) ? 0 : sender_flush(s);
+	int rc = input_is_ready(in) ? 0 : sender_flush(s);
 
-	if (r < 0 || cli_stop_signal())
-		return r < 0 ? r : -EINTR;
-	r = input_read(in);
-	if (r == 0 || r == -EINTR)
+	if (rc < 0 || cli_stop_signal())
+		return rc < 0 ? rc : -EINTR;
+	rc = input_read(in);
+	if (rc == 0 || rc == -EINTR)
 		return 0;
-	cli_error("%s: cannot read: %s", in->name, strerror(-r));
-	return r;
+	cli_error("%s: cannot read: %s", in->name, strerror(-rc));
+	return rc;
 }
 
 /* 0 at the end of the input, or -errno; a message said why, but for a stop (-EINTR). */
@@ -39,15 +39,15 @@ static int all_lines(struct json *json, struct input *in, struct sender *s)
 {
 	char *line;
 	size_t len;
-	int r = 0;
+	int rc = 0;
 
-	while (r == 0) {
+	while (rc == 0) {
 		switch (input_next(in, &line, &len)) {
 		case 1:
-			r = take_line(json, s, in, line, len);
+			rc = take_line(json, s, in, line, len);
 			break;
 		case 0:
-			r = read_more(in, s);
+			rc = read_more(in, s);
 			break;
 		case -EFBIG:
 			sender_refuse(s, in->line, "longer than 32 MiB");
@@ -56,21 +56,21 @@ static int all_lines(struct json *json, struct input *in, struct sender *s)
 			return sender_flush(s);
 		}
 	}
-	return r;
+	return rc;
 }
 
 int lines_emit(struct input *in, struct sender *s)
 {
 	struct json *json = json_new();
-	int r, last;
+	int rc, last;
 
 	if (!json)
 		cli_no_memory();
-	r = all_lines(json, in, s);
+	rc = all_lines(json, in, s);
 	json_free(json);
-	if (r < 0 && !s->is_over) {
+	if (rc < 0 && !s->is_over) {
 		last = sender_flush(s);
-		r = last < 0 ? last : r;
+		rc = last < 0 ? last : rc;
 	}
-	return r;
+	return rc;
 }

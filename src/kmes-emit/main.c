@@ -101,20 +101,20 @@ static void check_combination(const struct emit_opts *opts)
 static bool has_ring(struct kmes_source *src, int cpu)
 {
 	struct kmes_counters counters;
-	int r = kmes_source_counters(src, (uint16_t)cpu, &counters);
+	int rc = kmes_source_counters(src, (uint16_t)cpu, &counters);
 
-	if (r == -EOPNOTSUPP) {
-		r = kmes_source_slots(src, NULL);
-		return r < 0 || cpu < r;
+	if (rc == -EOPNOTSUPP) {
+		rc = kmes_source_slots(src, NULL);
+		return rc < 0 || cpu < rc;
 	}
-	return r != -EINVAL && r != -ENOENT;
+	return rc != -EINVAL && rc != -ENOENT;
 }
 
 /* A CPU without a ring is a wrong value. */
 static void check_cpu(struct kmes_source *src, int cpu)
 {
 	char text[16];
-	int r;
+	int rc;
 
 	if (cpu < 0)
 		return;
@@ -122,10 +122,10 @@ static void check_cpu(struct kmes_source *src, int cpu)
 		snprintf(text, sizeof(text), "%d", cpu);
 		cli_usage_error("--cpu: this CPU has no ring", text);
 	}
-	r = kmesp_source_go_to_cpu(src, cpu);
-	if (r < 0) {
+	rc = kmesp_source_go_to_cpu(src, cpu);
+	if (rc < 0) {
 		cli_error("cpu%d: cannot emit there: %s (is it online, and allowed?)",
-			  cpu, strerror(-r));
+			  cpu, strerror(-rc));
 		exit(CLI_FAILED);
 	}
 }
@@ -133,15 +133,15 @@ static void check_cpu(struct kmes_source *src, int cpu)
 static int run(const struct emit_opts *opts, struct cli *cli, struct input *in,
 	       struct sender *s)
 {
-	int r;
+	int rc;
 
 	s->src = cli_source_open(cli);
 	check_cpu(s->src, opts->cpu);
 	cli_stop_catch();
-	r = opts->input ? lines_emit(in, s)
-			: sender_repeat(s, opts->times ? opts->times : 1);
+	rc = opts->input ? lines_emit(in, s)
+			 : sender_repeat(s, opts->times ? opts->times : 1);
 	cli_source_close(s->src);
-	return r < 0 || s->has_refused ? CLI_FAILED : CLI_DONE;
+	return rc < 0 || s->has_refused ? CLI_FAILED : CLI_DONE;
 }
 
 int main(int argc, char **argv)
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	struct input in = { .fd = -1 };
 	struct sender sender;
 	struct cli cli;
-	int r, status;
+	int rc, status;
 
 	cli_begin(&cli, "kmes-emit", argc, argv, options, 0,
 		  "[OPTION...] -t TYPE [KEY=TEXT | KEY:=JSON]...");
@@ -163,9 +163,9 @@ int main(int argc, char **argv)
 		cli_no_memory();
 	if (opts.input) {
 		cli_no_more_operands(&cli);
-		r = input_open(&in, opts.input);
-		if (r < 0) {
-			cli_error("%s: cannot open: %s", opts.input, strerror(-r));
+		rc = input_open(&in, opts.input);
+		if (rc < 0) {
+			cli_error("%s: cannot open: %s", opts.input, strerror(-rc));
 			exit(CLI_FAILED);
 		}
 		sender.input = in.name;

@@ -164,13 +164,13 @@ static void say_stopped(const struct sender *s, uint32_t done)
 static int send_some(struct sender *s, const struct kmes_record *records, uint32_t count,
 		     uint32_t *sent)
 {
-	int r;
+	int rc;
 
 	if (count > 1)
 		return kmes_source_emit_batch(s->src, s->cpu, records, count, sent);
-	r = kmes_source_emit(s->src, s->cpu, records);
-	*sent = r == 0;
-	return r;
+	rc = kmes_source_emit(s->src, s->cpu, records);
+	*sent = rc == 0;
+	return rc;
 }
 
 /*
@@ -193,24 +193,24 @@ static void adapt_step(struct sender *s, int result)
 static int send_all(struct sender *s, const struct kmes_record *records, uint32_t *done)
 {
 	uint32_t count, sent;
-	int r;
+	int rc;
 
 	while (*done < s->count) {
 		count = s->count - *done < s->step ? s->count - *done : s->step;
 		count = pace_wait(s, count);
 		if (!count)
 			return -EINTR;
-		r = send_some(s, records + *done, count, &sent);
+		rc = send_some(s, records + *done, count, &sent);
 		*done += sent;
 		s->paced += sent;
-		adapt_step(s, r);
-		if (r == -EAGAIN && cli_stop_signal())
+		adapt_step(s, rc);
+		if (rc == -EAGAIN && cli_stop_signal())
 			return -EINTR;
-		if (r == 0 || r == -EAGAIN)
+		if (rc == 0 || rc == -EAGAIN)
 			continue;
-		if (!refusal(r))
-			return r;
-		sender_refuse(s, s->lines[(*done)++], refusal(r));
+		if (!refusal(rc))
+			return rc;
+		sender_refuse(s, s->lines[(*done)++], refusal(rc));
 		if (!s->input) /* they are all the same */
 			return 0;
 	}
@@ -221,26 +221,26 @@ int sender_flush(struct sender *s)
 {
 	struct kmes_record records[KMES_BATCH_MAX];
 	uint32_t done = 0;
-	int r;
+	int rc;
 
 	if (s->is_over)
 		return -EINTR;
 	list_records(s, records);
-	r = send_all(s, records, &done);
-	s->is_over = r < 0;
-	if (r == -EINTR)
+	rc = send_all(s, records, &done);
+	s->is_over = rc < 0;
+	if (rc == -EINTR)
 		say_stopped(s, done);
-	else if (r < 0)
-		say_failed(s, r);
+	else if (rc < 0)
+		say_failed(s, rc);
 	s->count = 0;
 	s->out.len = 0;
-	return r;
+	return rc;
 }
 
 int sender_repeat(struct sender *s, uint64_t times)
 {
 	uint32_t i, len = s->out.len;
-	int r;
+	int rc;
 
 	for (i = 1; i < s->batch; i++) {
 		s->places[i] = s->places[0];
@@ -254,9 +254,9 @@ int sender_repeat(struct sender *s, uint64_t times)
 			say_stopped(s, 0);
 			return -EINTR;
 		}
-		r = sender_flush(s);
-		if (r < 0)
-			return r;
+		rc = sender_flush(s);
+		if (rc < 0)
+			return rc;
 		s->out.len = len;
 	}
 	return 0;

@@ -295,7 +295,7 @@ int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag 
 	};
 	const uint8_t *pos = out->buf + value;
 	struct kmes_mp_token text;
-	int r = -EINVAL;
+	int rc = -EINVAL;
 
 	if (out->cut)
 		return 0; /* said later on */
@@ -303,11 +303,11 @@ int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag 
 		return kmes_error_set(why, -EINVAL,
 				      "$raw is no MessagePack and cannot be emitted");
 	if (tag == TAG_EXT)
-		r = resolve_ext(out, start, pos);
+		rc = resolve_ext(out, start, pos);
 	else if (!kmes_mp_next(&pos, out->buf + out->len, &text) &&
 		 text.type == KMES_MP_STR)
-		r = resolve_text(out, start, tag, &text);
-	return r < 0 ? kmes_error_set(why, -EINVAL, "%s is not %s", names[tag],
-				      wanted[tag])
-		     : 0;
+		rc = resolve_text(out, start, tag, &text);
+	return rc < 0 ? kmes_error_set(why, -EINVAL, "%s is not %s", names[tag],
+				       wanted[tag])
+		      : 0;
 }

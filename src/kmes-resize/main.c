@@ -95,31 +95,31 @@ static int resize(const struct resize_opts *opts, struct kmes_source *src,
 		  struct kmes_error *err)
 {
 	struct resize_change change = { rings, capacity, opts->capacity, opts->dry_run };
-	int r;
+	int rc;
 
 	if (change.old_capacity == opts->capacity) {
-		r = resize_count(rings, opts->capacity, err);
-		if (r == 0)
+		rc = resize_count(rings, opts->capacity, err);
+		if (rc == 0)
 			opts->format->same(out, &change);
-		return r;
+		return rc;
 	}
 	if (!opts->dry_run) {
-		r = kmes_source_set_capacity(src, opts->capacity, err);
-		if (r < 0)
-			return r;
-		r = wait_replaced(rings, opts->timeout_ns);
-		if (r < 0)
-			return kmes_error_set(err, r,
+		rc = kmes_source_set_capacity(src, opts->capacity, err);
+		if (rc < 0)
+			return rc;
+		rc = wait_replaced(rings, opts->timeout_ns);
+		if (rc < 0)
+			return kmes_error_set(err, rc,
 					      "%u of %u rings were not replaced in time",
 					      resize_pending(rings), rings->count);
 	}
-	r = resize_count(rings, opts->capacity, err);
-	if (r == 0 && !opts->dry_run && resize_again(rings, src))
+	rc = resize_count(rings, opts->capacity, err);
+	if (rc == 0 && !opts->dry_run && resize_again(rings, src))
 		cli_warn(
 			"somebody else changed the capacity, too: less may have been kept");
-	if (r == 0)
+	if (rc == 0)
 		opts->format->change(out, &change);
-	return r;
+	return rc;
 }
 
 /* All there is to do with an open source: 0 or -errno with a sentence. */
@@ -129,19 +129,19 @@ static int run(const struct resize_opts *opts, struct kmes_source *src,
 	struct resize_rings rings = { 0 };
 	uint64_t capacity = 0;
 	/* What cannot be resized at all says so before anything is attached to. */
-	int r = kmes_source_capacity(src, &capacity, err);
+	int rc = kmes_source_capacity(src, &capacity, err);
 
-	if (r == 0)
-		r = resize_attach(&rings, src, err);
+	if (rc == 0)
+		rc = resize_attach(&rings, src, err);
 	/* Behind the attaching: a change by somebody else is then seen here or there. */
-	if (r == 0)
-		r = kmes_source_capacity(src, &capacity, err);
-	if (r == 0 && opts->capacity)
-		r = resize(opts, src, capacity, &rings, out, err);
-	else if (r == 0)
+	if (rc == 0)
+		rc = kmes_source_capacity(src, &capacity, err);
+	if (rc == 0 && opts->capacity)
+		rc = resize(opts, src, capacity, &rings, out, err);
+	else if (rc == 0)
 		opts->format->state(out, &rings, capacity);
 	resize_detach(&rings);
-	return r;
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -151,18 +151,18 @@ int main(int argc, char **argv)
 	struct kmes_source *src;
 	struct cli_out out;
 	struct cli cli;
-	int r, status;
+	int rc, status;
 
 	cli_begin(&cli, "kmes-resize", argc, argv, options, 0, "[OPTION...] [SIZE]");
 	parse(&opts, &cli);
 	/* Signals are not caught: there is nothing to tidy up, and sources may stall. */
 	src = cli_source_open(&cli);
 	cli_out_stdout(&out);
-	r = run(&opts, src, &out, &err);
+	rc = run(&opts, src, &out, &err);
 	status = cli_out_close(&out);
-	if (r < 0)
-		cli_error("%s", err.text[0] ? err.text : strerror(-r));
+	if (rc < 0)
+		cli_error("%s", err.text[0] ? err.text : strerror(-rc));
 	cli_source_close(src);
 	cli_end(&cli);
-	return r < 0 ? CLI_FAILED : status;
+	return rc < 0 ? CLI_FAILED : status;
 }

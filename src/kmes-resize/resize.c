@@ -17,11 +17,11 @@ static int attach(void *object, struct kmes_source *src, uint16_t cpu, const voi
 		  struct kmes_error *err)
 {
 	struct resize_ring *ring = object;
-	int r = kmes_mapping_open(&ring->map, src, cpu, err);
+	int rc = kmes_mapping_open(&ring->map, src, cpu, err);
 
 	(void)arg;
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	ring->cpu = cpu;
 	ring->old_generation = ring->map.generation;
 	ring->new_generation = ring->map.generation;
@@ -32,11 +32,11 @@ int resize_attach(struct resize_rings *rings, struct kmes_source *src,
 		  struct kmes_error *err)
 {
 	struct kmes_slots slots = { .open = attach, .size = sizeof(*rings->ring) };
-	int r = kmesp_slots_open(&slots, src, err);
+	int rc = kmesp_slots_open(&slots, src, err);
 
 	rings->ring = slots.objects;
 	rings->count = slots.count;
-	return r;
+	return rc;
 }
 
 void resize_detach(struct resize_rings *rings)
@@ -92,37 +92,37 @@ static int walk_ring(struct resize_ring *ring, uint64_t capacity,
 	/* Order D, pairs with C. */
 	uint64_t end = kmes_load_acquire(&ring->map.view.producer->write_pos);
 	struct kmes_event e;
-	int r;
+	int rc;
 
 	ring->before = 0;
 	ring->kept = 0;
 	kmesp_ring_walk_start(walk, &ring->map.view);
-	while ((r = kmesp_ring_walk_next(walk, end, &e)) > 0) {
+	while ((rc = kmesp_ring_walk_next(walk, end, &e)) > 0) {
 		ring->before++;
 		ring->kept += end - walk->pos + e.size <= capacity;
 	}
 	/* A tail ahead: a batch larger than the ring is being written. */
-	return r == 0 && walk->pos != end ? -EAGAIN : r;
+	return rc == 0 && walk->pos != end ? -EAGAIN : rc;
 }
 
 static int count_ring(struct resize_ring *ring, uint64_t capacity,
 		      struct kmes_ring_walk *walk, struct kmes_error *err)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	int tries, r = walk_ring(ring, capacity, walk);
+	int tries, rc = walk_ring(ring, capacity, walk);
 
-	for (tries = 1; r == -EAGAIN && tries < TRIES_MAX; tries++) {
+	for (tries = 1; rc == -EAGAIN && tries < TRIES_MAX; tries++) {
 		nanosleep(&pause, NULL);
-		r = walk_ring(ring, capacity, walk);
+		rc = walk_ring(ring, capacity, walk);
 	}
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return kmes_error_set(
-			err, r, "cpu%u: events arrive faster than they can be counted",
+			err, rc, "cpu%u: events arrive faster than they can be counted",
 			ring->cpu);
-	if (r == -ENOMEM)
-		return kmes_error_set(err, r, "out of memory");
-	if (r < 0)
-		return kmes_error_set(err, r, "cpu%u: not an event at position %llu",
+	if (rc == -ENOMEM)
+		return kmes_error_set(err, rc, "out of memory");
+	if (rc < 0)
+		return kmes_error_set(err, rc, "cpu%u: not an event at position %llu",
 				      ring->cpu, (unsigned long long)walk->pos);
 	return 0;
 }
@@ -131,10 +131,10 @@ int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_erro
 {
 	struct kmes_ring_walk walk = { .buf = NULL };
 	unsigned int i;
-	int r = 0;
+	int rc = 0;
 
-	for (i = 0; i < rings->count && r == 0; i++)
-		r = count_ring(&rings->ring[i], capacity, &walk, err);
+	for (i = 0; i < rings->count && rc == 0; i++)
+		rc = count_ring(&rings->ring[i], capacity, &walk, err);
 	kmesp_ring_walk_free(&walk);
-	return r;
+	return rc;
 }

@@ -13,12 +13,12 @@
  */
 static int listener_ioctl(int listener, unsigned long request, void *arg)
 {
-	int r;
+	int rc;
 
 	do
-		r = ioctl(listener, request, arg);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : r;
+		rc = ioctl(listener, request, arg);
+	while (rc < 0 && errno == EINTR);
+	return rc < 0 ? -errno : rc;
 }
 
 static bool is_waiting(const struct run_call *c)
@@ -30,12 +30,12 @@ static bool is_waiting(const struct run_call *c)
 
 int run_call_device(const struct run_call *c, unsigned long request, void *arg)
 {
-	int r;
+	int rc;
 
 	if (!is_waiting(c))
 		return RUN_GONE;
-	r = ioctl(c->device, request, arg);
-	return r < 0 ? -errno : r;
+	rc = ioctl(c->device, request, arg);
+	return rc < 0 ? -errno : rc;
 }
 
 int run_call_store(const struct run_call *c, uint64_t to, const void *from, size_t len)

@@ -72,7 +72,7 @@ static int payloads_copy(struct payloads *t, const struct run_call *c,
 	struct iovec from[2 * KMES_BATCH_MAX];
 	size_t size = 0;
 	uint32_t i;
-	int r;
+	int rc;
 
 	for (i = 0; i < usable; i++) {
 		const struct kmes_batch_entry *e = &entries[i];
@@ -83,9 +83,9 @@ static int payloads_copy(struct payloads *t, const struct run_call *c,
 		from[2 * i + 1].iov_len = e->payload_len;
 		size += (size_t)e->event_type_len + e->payload_len;
 	}
-	r = payloads_init(t, size);
-	if (r < 0)
-		return r;
+	rc = payloads_init(t, size);
+	if (rc < 0)
+		return rc;
 	t->copied = run_target_gather(&c->target, t->base, size, from, 2 * usable);
 	for (i = 0; i < count; i++) {
 		struct kmes_batch_entry *e = &entries[i];
@@ -131,17 +131,17 @@ int run_emit(const struct run_call *c)
 	};
 	struct payloads payloads;
 	uint32_t usable;
-	int r;
+	int rc;
 
 	measure(&e, 1, KMES_EVENT_SIZE_MAX, &usable);
-	r = payloads_copy(&payloads, c, &e, 1, usable);
-	if (r < 0)
-		return r;
+	rc = payloads_copy(&payloads, c, &e, 1, usable);
+	if (rc < 0)
+		return rc;
 	call.call.type = e.event_type;
 	call.call.payload = e.payload;
-	r = run_call_device(c, KMES_IOC_EMIT_FOR, &call);
+	rc = run_call_device(c, KMES_IOC_EMIT_FOR, &call);
 	payloads_fini(&payloads);
-	return r;
+	return rc;
 }
 
 /* ---- batches ---- */
@@ -168,15 +168,15 @@ static uint32_t current_limit(void)
 static int begin_batch(const struct run_call *c, struct kmes_ioc_batch_for *call,
 		       uint32_t *emitted)
 {
-	int stored, r = run_call_device(c, KMES_IOC_BATCH_FOR, call);
+	int stored, rc = run_call_device(c, KMES_IOC_BATCH_FOR, call);
 
 	if (*emitted == NOT_STORED)
-		return r;
+		return rc;
 	stored = run_call_store(c, c->notif->data.args[2], emitted, sizeof(*emitted));
 	*emitted = NOT_STORED;
 	if (stored < 0)
 		return stored;
-	return r == -EFAULT ? 0 : r;
+	return rc == -EFAULT ? 0 : rc;
 }
 
 int run_emit_batch(const struct run_call *c)
@@ -191,30 +191,30 @@ int run_emit_batch(const struct run_call *c)
 		.pidfd = c->target.pidfd,
 	};
 	struct payloads payloads;
-	int stored, r = begin_batch(c, &call, &emitted);
+	int stored, rc = begin_batch(c, &call, &emitted);
 
-	if (r)
-		return r;
-	r = run_target_read(&c->target, entries, args[0], count * sizeof(entries[0]));
-	if (r < 0)
-		return r;
+	if (rc)
+		return rc;
+	rc = run_target_read(&c->target, entries, args[0], count * sizeof(entries[0]));
+	if (rc < 0)
+		return rc;
 	/*
 	 * Many entries may share one large payload: do not copy it for entries over the
 	 * limit.
 	 */
 	if (measure(entries, count, KMES_EVENT_SIZE_MAX, &usable) > LARGE_BATCH)
 		measure(entries, count, current_limit(), &usable);
-	r = payloads_copy(&payloads, c, entries, count, usable);
-	if (r < 0)
-		return r;
+	rc = payloads_copy(&payloads, c, entries, count, usable);
+	if (rc < 0)
+		return rc;
 	call.call.entries = (uintptr_t)entries;
-	r = run_call_device(c, KMES_IOC_BATCH_FOR, &call);
+	rc = run_call_device(c, KMES_IOC_BATCH_FOR, &call);
 	payloads_fini(&payloads);
 	/* The limit was raised meanwhile; this entry exceeded the one that was read. */
-	if (r == -EFAULT && emitted == usable)
-		r = -ENOSPC;
+	if (rc == -EFAULT && emitted == usable)
+		rc = -ENOSPC;
 	if (emitted == NOT_STORED)
-		return r;
+		return rc;
 	stored = run_call_store(c, args[2], &emitted, sizeof(emitted));
-	return stored < 0 ? stored : r;
+	return stored < 0 ? stored : rc;
 }

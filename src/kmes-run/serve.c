@@ -22,17 +22,17 @@ static int serve_attach(const struct run_call *c)
 		.pidfd = c->target.pidfd,
 	};
 	int fd = run_call_device(c, KMES_IOC_ATTACH_FOR, &call);
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return fd;
-	r = run_call_store(c, args[1], &capacity, sizeof(capacity));
+	rc = run_call_store(c, args[1], &capacity, sizeof(capacity));
 	if (call.call.cpu == KMES_ATTACH_QUERY_SLOTS)
-		return r;
-	if (r == 0)
-		r = run_call_add_fd(c, fd);
+		return rc;
+	if (rc == 0)
+		rc = run_call_add_fd(c, fd);
 	close(fd);
-	return r;
+	return rc;
 }
 
 static int serve(const struct run_call *c)
@@ -58,13 +58,13 @@ static int serve(const struct run_call *c)
 /* Opens the process first: run_call_device() then checks that it still waits. */
 static int serve_known(struct run_call *c)
 {
-	int r = run_target_open(&c->target, (pid_t)c->notif->pid);
+	int rc = run_target_open(&c->target, (pid_t)c->notif->pid);
 
-	if (r < 0)
-		return r;
-	r = serve(c);
+	if (rc < 0)
+		return rc;
+	rc = serve(c);
 	run_target_close(&c->target);
-	return r;
+	return rc;
 }
 
 /* The kernel refuses a second listener without giving the reason. */
@@ -85,7 +85,7 @@ void run_serve(int listener, int device)
 	struct seccomp_notif notif = { 0 };
 	struct seccomp_notif_resp resp = { 0 };
 	struct run_call c = { .listener = listener, .device = device, .notif = &notif };
-	int r;
+	int rc;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0)
 		return; /* killed before the call was received */
@@ -94,9 +94,9 @@ void run_serve(int listener, int device)
 		explain_second_listener((pid_t)notif.pid);
 		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	} else {
-		r = serve_known(&c);
-		resp.error = r < 0 ? r : 0;
-		resp.val = r < 0 ? 0 : r;
+		rc = serve_known(&c);
+		resp.error = rc < 0 ? rc : 0;
+		resp.val = rc < 0 ? 0 : rc;
 	}
 	run_call_answer(listener, &resp);
 }

@@ -147,17 +147,17 @@ int stat_capture_run(const struct stat_opts *opts, struct cli *cli)
 	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
 	struct capture_stat cs;
 	struct cli_out out;
-	int status, r = read_capture(&cs, opts->capture, cpus);
+	int status, rc = read_capture(&cs, opts->capture, cpus);
 
 	if (cs.slots && !cli_stop_signal())
 		cli_check_cpus(cli, capture_has_cpu, &cs);
 	cli_out_stdout(&out);
-	if (r == 0 && opts->format == &stat_json)
+	if (rc == 0 && opts->format == &stat_json)
 		print_json(&out, &cs);
-	else if (r == 0)
+	else if (rc == 0)
 		print_text(&out, &cs);
 	status = cli_out_close(&out);
-	if (cs.is_truncated || r < 0)
+	if (cs.is_truncated || rc < 0)
 		status = CLI_FAILED;
 	stat_types_fini(&cs.types);
 	if (cli_stop_signal())

@@ -24,13 +24,13 @@ static bool has_ring(void *arg, uint16_t cpu)
 static int put_sample(const struct stat_opts *opts, struct stat_sampler *s,
 		      struct cli_out *out, struct kmes_error *err)
 {
-	int r = stat_sampler_take(s, err);
+	int rc = stat_sampler_take(s, err);
 
 	/* Interrupted: half of the sample is unknown. */
-	if (cli_stop_signal() && (r < 0 || s->stalled))
+	if (cli_stop_signal() && (rc < 0 || s->stalled))
 		return -EINTR;
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (opts->textfile)
 		return stat_textfile_write(opts->textfile, s, err);
 	opts->format->print(out, s);
@@ -54,16 +54,16 @@ static int follow_source(void *arg, struct kmes_error *err)
 	const struct cli *cli = subject->cli;
 	const struct kmes_cpus *cpus = cli->cpus.count ? &cli->cpus.set : NULL;
 	struct kmes_source *next;
-	int r;
+	int rc;
 
 	if (kmes_source_alive(subject->src))
 		return 1;
 	if (kmes_source_open(&next, cli_source_name(cli), cli_stop_flag(), NULL) < 0)
 		return 0;
-	r = stat_sampler_reopen(&subject->s, next, cpus, err);
+	rc = stat_sampler_reopen(&subject->s, next, cpus, err);
 	cli_source_close(subject->src);
 	subject->src = next;
-	return r < 0 ? r : 1;
+	return rc < 0 ? rc : 1;
 }
 
 /*
@@ -75,26 +75,26 @@ static int run(const struct stat_opts *opts, struct subject *subject, struct cli
 {
 	uint64_t done = 0;
 	struct interval interval;
-	int r = opts->textfile ? stat_textfile_check(opts->textfile, err) : 0;
+	int rc = opts->textfile ? stat_textfile_check(opts->textfile, err) : 0;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	interval_start(&interval, opts->interval_ns);
 	for (;;) {
-		r = put_sample(opts, &subject->s, out, err);
-		if (r == -EINTR && cli_stop_signal())
+		rc = put_sample(opts, &subject->s, out, err);
+		if (rc == -EINTR && cli_stop_signal())
 			return 1;
 		/* A source that ends after the first sample is the end, not an error. */
-		if (r < 0 && (r != -ESHUTDOWN || !done))
-			return r;
-		done += r == 0;
+		if (rc < 0 && (rc != -ESHUTDOWN || !done))
+			return rc;
+		done += rc == 0;
 		if (out->error || !opts->interval_ns || done == opts->count)
 			return 1;
-		if (r == 0 && !interval_wait(&interval, out))
+		if (rc == 0 && !interval_wait(&interval, out))
 			return 1;
-		r = follow_source(subject, err);
-		if (r <= 0)
-			return r;
+		rc = follow_source(subject, err);
+		if (rc <= 0)
+			return rc;
 	}
 }
 
@@ -102,10 +102,10 @@ static int run(const struct stat_opts *opts, struct subject *subject, struct cli
 static int open_rings(struct subject *subject, const struct stat_opts *opts,
 		      struct cli *cli, struct kmes_error *err)
 {
-	int r = stat_sampler_open(&subject->s, subject->src, NULL, opts->types, err);
+	int rc = stat_sampler_open(&subject->s, subject->src, NULL, opts->types, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	cli_check_cpus(cli, has_ring, &subject->s);
 	if (!cli->cpus.count)
 		return 0;
@@ -119,24 +119,24 @@ int stat_rings_run(const struct stat_opts *opts, struct cli *cli)
 	struct subject subject = { .cli = cli };
 	struct kmes_error err = { "" };
 	struct cli_out out;
-	int r, status;
+	int rc, status;
 
 	subject.src = cli_source_open(cli);
-	r = open_rings(&subject, opts, cli, &err);
+	rc = open_rings(&subject, opts, cli, &err);
 	cli_out_stdout(&out);
-	if (r == 0 && opts->watch)
-		r = watch_run(&subject.s, opts->interval_ns, opts->count, follow_source,
-			      &subject, &err);
-	else if (r == 0)
-		r = run(opts, &subject, &out, &err);
+	if (rc == 0 && opts->watch)
+		rc = watch_run(&subject.s, opts->interval_ns, opts->count, follow_source,
+			       &subject, &err);
+	else if (rc == 0)
+		rc = run(opts, &subject, &out, &err);
 	status = cli_out_close(&out);
-	if (r < 0 && !cli_stop_signal())
-		cli_error("%s", err.text[0] ? err.text : strerror(-r));
-	else if (r == 0)
+	if (rc < 0 && !cli_stop_signal())
+		cli_error("%s", err.text[0] ? err.text : strerror(-rc));
+	else if (rc == 0)
 		cli_warn("source ended");
 	stat_sampler_close(&subject.s);
 	cli_source_close(subject.src);
-	if (cli_stop_signal() && (r < 0 || !(opts->interval_ns || opts->watch)))
+	if (cli_stop_signal() && (rc < 0 || !(opts->interval_ns || opts->watch)))
 		cli_die_by_signal(cli_stop_signal());
-	return r < 0 ? CLI_FAILED : status;
+	return rc < 0 ? CLI_FAILED : status;
 }

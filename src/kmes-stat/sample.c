@@ -34,7 +34,7 @@ int stat_sampler_open(struct stat_sampler *s, struct kmes_source *src,
 		      struct kmes_error *err)
 {
 	struct kmes_slots slots = { open_ring, NULL, sizeof(*s->rings), cpus, NULL, 0 };
-	int r = kmesp_slots_open(&slots, src, err);
+	int rc = kmesp_slots_open(&slots, src, err);
 
 	memset(s, 0, sizeof(*s));
 	s->src = src;
@@ -42,9 +42,9 @@ int stat_sampler_open(struct stat_sampler *s, struct kmes_source *src,
 	memcpy(s->stream_id, kmes_source_stream_id(src), sizeof(s->stream_id));
 	s->rings = slots.objects;
 	s->ring_count = slots.count;
-	if (r < 0)
+	if (rc < 0)
 		stat_sampler_close(s);
-	return r;
+	return rc;
 }
 
 void stat_sampler_close(struct stat_sampler *s)
@@ -64,15 +64,15 @@ int stat_sampler_reopen(struct stat_sampler *s, struct kmes_source *src,
 {
 	struct stat_sampler old = *s;
 	unsigned int i;
-	int r = stat_sampler_open(s, src, cpus, old.want_types, err);
+	int rc = stat_sampler_open(s, src, cpus, old.want_types, err);
 
-	if (r == 0) {
+	if (rc == 0) {
 		s->mono_ns = old.mono_ns;
 		for (i = 0; i < s->ring_count; i++)
 			s->rings[i].row.reset = true;
 	}
 	stat_sampler_close(&old);
-	return r;
+	return rc;
 }
 
 /* The source's counters of a ring. */
@@ -158,12 +158,12 @@ static void fill_rates(struct stat_ring *ring, const struct stat_row *before,
 static struct reported ask(struct stat_sampler *s, uint16_t cpu)
 {
 	struct reported reported;
-	int r = s->stalled ? -ETIMEDOUT
-			   : kmes_source_counters(s->src, cpu, &reported.counters);
+	int rc = s->stalled ? -ETIMEDOUT
+			    : kmes_source_counters(s->src, cpu, &reported.counters);
 
-	s->stalled = r == -ETIMEDOUT || r == -EINTR;
-	reported.has_counters = r == 0;
-	reported.has_none = r == -EOPNOTSUPP;
+	s->stalled = rc == -ETIMEDOUT || rc == -EINTR;
+	reported.has_counters = rc == 0;
+	reported.has_none = rc == -EOPNOTSUPP;
 	return reported;
 }
 
@@ -175,11 +175,11 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 	struct reported reported = ask(s, ring->walk.map.cpu);
 	/* A new stream was marked by stat_sampler_reopen. */
 	bool is_new_stream = before.reset && !before.total.known;
-	int r = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
-			     &state, err);
+	int rc = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
+			      &state, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	memset(&ring->row, 0, sizeof(ring->row));
 	ring->row.cpu = ring->walk.map.cpu;
 	ring->row.reset = is_new_stream || (state.replaced && before.total.known);
@@ -246,10 +246,10 @@ int stat_sampler_take(struct stat_sampler *s, struct kmes_error *err)
 	s->stalled = false;
 	stat_types_clear(&s->types);
 	for (i = 0; i < s->ring_count; i++) {
-		int r = take_ring(s, &s->rings[i], err);
+		int rc = take_ring(s, &s->rings[i], err);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	sum_rows(s);
 	return 0;

@@ -113,15 +113,15 @@ static int name_new(int fd, const struct place *place)
 static int write_metrics(int fd, const struct stat_sampler *s)
 {
 	struct cli_out out;
-	int r;
+	int rc;
 
 	cli_out_init(&out, fd, "metrics");
 	stat_prometheus.print(&out, s);
-	r = cli_out_flush(&out);
+	rc = cli_out_flush(&out);
 	free(out.buf.data);
-	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
-		r = -errno;
-	return r;
+	if (rc == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+		rc = -errno;
+	return rc;
 }
 
 int stat_textfile_write(const char *path, const struct stat_sampler *s,
@@ -129,26 +129,26 @@ int stat_textfile_write(const char *path, const struct stat_sampler *s,
 {
 	struct place place;
 	bool is_named;
-	int fd, r = find_place(&place, path);
+	int fd, rc = find_place(&place, path);
 
-	if (r < 0)
-		return kmes_error_set(err, r, "%s: %s", path, strerror(-r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, "%s: %s", path, strerror(-rc));
 	fd = open_new(&place, &is_named);
 	if (fd < 0)
 		return kmes_error_set(err, -errno,
 				      "%s: cannot create a file in its directory: %s",
 				      path, strerror(errno));
-	r = write_metrics(fd, s);
-	if (r == 0 && !is_named)
-		r = name_new(fd, &place);
-	is_named |= r == 0;
-	if (close(fd) < 0 && r == 0)
-		r = -errno;
-	if (r == 0 && rename(place.temporary, path) < 0)
-		r = -errno;
-	if (r < 0 && is_named)
+	rc = write_metrics(fd, s);
+	if (rc == 0 && !is_named)
+		rc = name_new(fd, &place);
+	is_named |= rc == 0;
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc == 0 && rename(place.temporary, path) < 0)
+		rc = -errno;
+	if (rc < 0 && is_named)
 		unlink(place.temporary);
-	if (r < 0)
-		return kmes_error_set(err, r, "%s: %s", path, strerror(-r));
+	if (rc < 0)
+		return kmes_error_set(err, rc, "%s: %s", path, strerror(-rc));
 	return 0;
 }

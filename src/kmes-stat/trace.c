@@ -85,10 +85,10 @@ static int run_at_intervals(const struct stat_opts *opts, struct trace_stat *s,
 
 	interval_start(&interval, opts->interval_ns);
 	for (;;) {
-		int r = trace_stat_take(s, cpus, err);
+		int rc = trace_stat_take(s, cpus, err);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 		if (opts->format == &stat_json)
 			print_json(out, s);
 		else
@@ -106,23 +106,23 @@ int stat_trace_run(const struct stat_opts *opts, struct cli *cli)
 	struct kmes_error err = { "" };
 	struct trace_stat s;
 	struct cli_out out;
-	int status, r;
+	int status, rc;
 
 	if (opts->watch || opts->types || opts->textfile ||
 	    opts->format == &stat_prometheus)
 		cli_usage_error("-S tracefs goes with -c, -j and INTERVAL alone", NULL);
-	r = trace_stat_open(&s, &err);
-	if (r == 0)
-		r = trace_stat_take(&s, NULL, &err);
-	if (r == 0)
+	rc = trace_stat_open(&s, &err);
+	if (rc == 0)
+		rc = trace_stat_take(&s, NULL, &err);
+	if (rc == 0)
 		cli_check_cpus(cli, trace_stat_has_cpu, &s);
 	trace_stat_restart(&s);
 	cli_out_stdout(&out);
-	if (r == 0)
-		r = run_at_intervals(opts, &s, cli, &out, &err);
+	if (rc == 0)
+		rc = run_at_intervals(opts, &s, cli, &out, &err);
 	status = cli_out_close(&out);
-	if (r < 0)
+	if (rc < 0)
 		cli_error("%s", err.text);
 	trace_stat_close(&s);
-	return r < 0 ? CLI_FAILED : status;
+	return rc < 0 ? CLI_FAILED : status;
 }

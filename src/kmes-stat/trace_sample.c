@@ -89,10 +89,10 @@ static int64_t read_number(const char *folder, const char *name)
 	int64_t number;
 	char *text;
 	size_t len;
-	int r = kmesp_trace_read(folder, name, &text, &len);
+	int rc = kmesp_trace_read(folder, name, &text, &len);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	number = (int64_t)strtoull(text, NULL, 10);
 	free(text);
 	return number;
@@ -105,12 +105,12 @@ static int read_cpu(struct trace_stat *s, const char *folder, const char *buffer
 	char name[64], *text;
 	int64_t size_kb;
 	size_t len;
-	int r;
+	int rc;
 
 	snprintf(name, sizeof(name), "per_cpu/cpu%u/stats", cpu);
-	r = kmesp_trace_read(folder, name, &text, &len);
-	if (r < 0)
-		return r;
+	rc = kmesp_trace_read(folder, name, &text, &len);
+	if (rc < 0)
+		return rc;
 	row = add_row(s, buffer, cpu);
 	row->entries = find_count(text, "entries: ");
 	row->overrun = find_count(text, "overrun: ");
@@ -134,15 +134,15 @@ static int read_buffer(struct trace_stat *s, const char *folder, const char *buf
 {
 	/* Before Linux 6.8 a sub-buffer was always a page. */
 	int64_t subbuf_kb = read_number(folder, "buffer_subbuf_size_kb");
-	int cpu, r = 0, count = kmesp_trace_cpus(folder);
+	int cpu, rc = 0, count = kmesp_trace_cpus(folder);
 
 	if (count < 0)
 		return count;
-	for (cpu = 0; r == 0 && cpu < count; cpu++)
+	for (cpu = 0; rc == 0 && cpu < count; cpu++)
 		if (!cpus || kmes_cpus_has(cpus, (uint16_t)cpu))
-			r = read_cpu(s, folder, buffer, (unsigned int)cpu,
-				     subbuf_kb > 0 ? subbuf_kb : 4);
-	return r;
+			rc = read_cpu(s, folder, buffer, (unsigned int)cpu,
+				      subbuf_kb > 0 ? subbuf_kb : 4);
+	return rc;
 }
 
 static int is_instance(const struct dirent *entry)
@@ -154,7 +154,7 @@ static int read_instances(struct trace_stat *s, const struct kmes_cpus *cpus)
 {
 	char path[KMES_TRACE_PATH + 16], folder[2 * KMES_TRACE_PATH];
 	struct dirent **names;
-	int i, n, r = 0;
+	int i, n, rc = 0;
 
 	snprintf(path, sizeof(path), "%s/instances", s->root);
 	n = scandir(path, &names, is_instance, alphasort);
@@ -164,15 +164,15 @@ static int read_instances(struct trace_stat *s, const struct kmes_cpus *cpus)
 		size_t len = (size_t)snprintf(folder, sizeof(folder), "%s/%s", path,
 					      names[i]->d_name);
 
-		if (r == 0 && len < sizeof(folder))
-			r = read_buffer(s, folder, names[i]->d_name, cpus);
+		if (rc == 0 && len < sizeof(folder))
+			rc = read_buffer(s, folder, names[i]->d_name, cpus);
 		/* An instance may be removed meanwhile. */
-		if (r == -ENOENT || r == -ENODEV)
-			r = 0;
+		if (rc == -ENOENT || rc == -ENODEV)
+			rc = 0;
 		free(names[i]);
 	}
 	free(names);
-	return r;
+	return rc;
 }
 
 /* ---- rates ---- */
@@ -241,17 +241,18 @@ static void set_rates(struct trace_stat *s)
 int trace_stat_take(struct trace_stat *s, const struct kmes_cpus *cpus,
 		    struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	begin_sample(s);
-	r = read_buffer(s, s->root, "/", cpus);
-	if (r == 0)
-		r = read_instances(s, cpus);
-	if (r == 0)
+	rc = read_buffer(s, s->root, "/", cpus);
+	if (rc == 0)
+		rc = read_instances(s, cpus);
+	if (rc == 0)
 		set_rates(s);
-	if (r < 0)
-		return kmes_error_set(err, r, "tracefs: %s: %s%s", s->root, strerror(-r),
-				      r == -EACCES ? " (needs root)" : "");
+	if (rc < 0)
+		return kmes_error_set(err, rc, "tracefs: %s: %s%s", s->root,
+				      strerror(-rc),
+				      rc == -EACCES ? " (needs root)" : "");
 	return 0;
 }
 

@@ -81,14 +81,14 @@ static int compare(const void *a, const void *b)
 	const struct stat_type *x = *(const struct stat_type *const *)a;
 	const struct stat_type *y = *(const struct stat_type *const *)b;
 	uint16_t common = x->len < y->len ? x->len : y->len;
-	int r;
+	int rc;
 
 	if (x->events != y->events)
 		return x->events < y->events ? 1 : -1;
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? 1 : -1;
-	r = memcmp(x->name, y->name, common);
-	return r ? r : (int)x->len - (int)y->len;
+	rc = memcmp(x->name, y->name, common);
+	return rc ? rc : (int)x->len - (int)y->len;
 }
 
 const struct stat_type **stat_types_sorted(const struct stat_types *types)

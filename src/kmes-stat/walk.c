@@ -12,12 +12,12 @@
 int stat_walk_open(struct stat_walk *walk, struct kmes_source *src, uint16_t cpu,
 		   struct kmes_error *err)
 {
-	int r;
+	int rc;
 
 	memset(walk, 0, sizeof(*walk));
-	r = kmes_mapping_open(&walk->map, src, cpu, err);
-	if (r < 0)
-		return r;
+	rc = kmes_mapping_open(&walk->map, src, cpu, err);
+	if (rc < 0)
+		return rc;
 	kmesp_ring_walk_start(&walk->ring, &walk->map.view);
 	return 0;
 }
@@ -53,22 +53,22 @@ static int add_hole(struct stat_walk *walk, uint64_t before, uint64_t count)
 static int take_event(struct stat_walk *walk, struct stat_types *types,
 		      const struct kmes_event *e)
 {
-	int r = 0;
+	int rc = 0;
 
 	if (walk->has_previous && e->seq <= walk->last_seq) {
 		walk->ring.pos -= e->size; /* for the message */
 		return -EBADMSG;
 	}
 	if (walk->has_previous && e->seq > walk->last_seq + 1)
-		r = add_hole(walk, e->seq, e->seq - walk->last_seq - 1);
+		rc = add_hole(walk, e->seq, e->seq - walk->last_seq - 1);
 	walk->last_seq = e->seq;
 	walk->has_previous = true;
 	if (e->seq <= walk->typed_seq)
-		return r;
+		return rc;
 	walk->typed_seq = e->seq;
-	if (r == 0 && types)
-		r = stat_types_add(types, e->type, e->type_len, e->size);
-	return r;
+	if (rc == 0 && types)
+		rc = stat_types_add(types, e->type, e->type_len, e->size);
+	return rc;
 }
 
 /*
@@ -78,18 +78,18 @@ static int take_event(struct stat_walk *walk, struct stat_types *types,
 static int walk_to(struct stat_walk *walk, struct stat_types *types, uint64_t end)
 {
 	struct kmes_event e;
-	int r, laps = 0;
+	int rc, laps = 0;
 
-	while ((r = kmesp_ring_walk_next(&walk->ring, end, &e)) != 0) {
-		if (r > 0) {
-			r = take_event(walk, types, &e);
-		} else if (r == -EAGAIN && ++laps <= LAPS_MAX) {
+	while ((rc = kmesp_ring_walk_next(&walk->ring, end, &e)) != 0) {
+		if (rc > 0) {
+			rc = take_event(walk, types, &e);
+		} else if (rc == -EAGAIN && ++laps <= LAPS_MAX) {
 			walk->hole_count = 0;
 			walk->has_previous = false;
-			r = 0;
+			rc = 0;
 		}
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -102,10 +102,10 @@ static int follow(struct stat_walk *walk, struct kmes_source *src,
 		  struct stat_types *types, struct kmes_error *err)
 {
 	struct kmes_mapping next;
-	int r = kmes_mapping_open(&next, src, walk->map.cpu, err);
+	int rc = kmes_mapping_open(&next, src, walk->map.cpu, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (next.generation == walk->map.generation) {
 		kmes_mapping_close(&next);
 		return kmes_error_set(err, -EPROTO,
@@ -168,14 +168,14 @@ static int count_ring(struct stat_walk *walk, struct stat_types *types,
 	struct kmes_ring_span span;
 	/* Order D, pairs with C. */
 	uint64_t end = kmes_load_acquire(&walk->map.view.producer->write_pos);
-	int r = walk_to(walk, types, end);
+	int rc = walk_to(walk, types, end);
 
 	state->write_pos = end;
-	if (r < 0)
-		return r;
-	r = look_at_oldest(&walk->map.view, &span, &h);
-	if (r <= 0)
-		return r;
+	if (rc < 0)
+		return rc;
+	rc = look_at_oldest(&walk->map.view, &span, &h);
+	if (rc <= 0)
+		return rc;
 	if (span.pos >= walk->ring.pos)
 		return -EAGAIN;
 	state->oldest_ts_ns = h.timestamp;
@@ -190,26 +190,26 @@ int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
 		 struct kmes_error *err)
 {
 	const struct kmes_producer_page *page;
-	int r, tries;
+	int rc, tries;
 
 	memset(state, 0, sizeof(*state));
 	/* Order H, pairs with G. */
 	while (kmes_load_acquire(&walk->map.view.producer->generation) !=
 	       walk->map.generation) {
-		r = follow(walk, src, types, err);
-		if (r < 0)
-			return r;
+		rc = follow(walk, src, types, err);
+		if (rc < 0)
+			return rc;
 		state->replaced = true;
 	}
 	page = walk->map.view.producer;
-	for (tries = 0, r = -EAGAIN; tries < LAPS_MAX && r == -EAGAIN; tries++)
-		r = count_ring(walk, types, state);
-	if (r == -ENOMEM)
-		return kmes_error_set(err, r, "no memory");
-	if (r == -EBADMSG)
-		return kmes_error_set(err, r, "cpu%u: not an event at position %llu",
+	for (tries = 0, rc = -EAGAIN; tries < LAPS_MAX && rc == -EAGAIN; tries++)
+		rc = count_ring(walk, types, state);
+	if (rc == -ENOMEM)
+		return kmes_error_set(err, rc, "no memory");
+	if (rc == -EBADMSG)
+		return kmes_error_set(err, rc, "cpu%u: not an event at position %llu",
 				      walk->map.cpu, (unsigned long long)walk->ring.pos);
-	state->counted = r == 0;
+	state->counted = rc == 0;
 	state->generation = walk->map.generation;
 	state->capacity = walk->map.view.capacity;
 	state->last_seq = walk->last_seq;

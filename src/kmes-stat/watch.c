@@ -221,21 +221,21 @@ static int watch_loop(struct watch *w, uint64_t interval_ns, uint64_t count,
 
 	interval_start(&interval, interval_ns);
 	for (;;) {
-		int r = stat_sampler_take(w->s, err);
+		int rc = stat_sampler_take(w->s, err);
 
 		if (cli_stop_signal())
 			return 1;
-		if (r < 0 && (r != -ESHUTDOWN || !done))
-			return r;
-		if (r == 0) {
+		if (rc < 0 && (rc != -ESHUTDOWN || !done))
+			return rc;
+		if (rc == 0) {
 			draw(w);
 			if (++done == count || !until(w, interval.next_ns))
 				return 1;
 		}
 		interval_pass(&interval);
-		r = follow(arg, err);
-		if (r <= 0)
-			return r;
+		rc = follow(arg, err);
+		if (rc <= 0)
+			return rc;
 		scroll_to(w, (long)w->top);
 	}
 }
@@ -245,7 +245,7 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 {
 	struct watch w = { .s = s };
 	SCREEN *screen = NULL;
-	int r;
+	int rc;
 
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		screen = newterm(NULL, stdout, stdin);
@@ -257,11 +257,11 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 	noecho();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	r = watch_loop(&w, interval_ns ? interval_ns : 1000000000, count, follow, arg,
-		       err);
+	rc = watch_loop(&w, interval_ns ? interval_ns : 1000000000, count, follow, arg,
+			err);
 	endwin();
 	delscreen(screen);
-	return r;
+	return rc;
 }
 
 #else
