@@ -4,6 +4,9 @@
 
 load helper
 
+# Two builds take their time on a busy machine.
+BATS_TEST_TIMEOUT=400
+
 # sources DIR: a copy of the tree's own files, without what was built.
 sources() {
 	mkdir -p "$1"
@@ -14,7 +17,7 @@ sources() {
 	local dir
 	for dir in here "there, further"; do
 		sources "$KMES_TMP/$dir"
-		env -u MAKEFLAGS make -s -j2 -C "$KMES_TMP/$dir" all
+		env -u MAKEFLAGS make -s -j2 -C "$KMES_TMP/$dir" CFLAGS=-g all
 	done
 	diff -r here/build/bin "there, further/build/bin"
 	cmp here/build/lib/libkmes.a "there, further/build/lib/libkmes.a"
@@ -51,4 +54,40 @@ sources() {
 	run make -s -C tree WERROR=-Werror build/obj/libcommon/base/glob.o
 	assert_status 2
 	assert_match "$output" 'Werror'
+}
+
+# deps_where UNKNOWN SET: tests/deps for a user of a system that has nothing installed, and whose apt knows
+# all packages but for these (a regular expression).
+deps_where() {
+	mkdir -p bin
+	printf '#!/bin/sh\necho 1000\n' >bin/id
+	printf '#!/bin/sh\nexit 1\n' >bin/dpkg-query
+	cat >bin/apt-cache <<-END
+		#!/bin/sh
+		for name; do :; done
+		[ "\$1" = depends ] && echo ' Depends: gcc-14' || echo "\$name" | grep -vxE '$1'
+	END
+	chmod +x bin/*
+	run env PATH="$PWD/bin:$PATH" "$KMES_TOP/tests/deps" "$2"
+}
+
+@test "deps prints for a user the packages that the release has" {
+	local command='^missing packages; as root run: apt-get install --no-install-recommends gcc '
+	deps_where 'libclang-rt-14-dev' check
+	assert_status 1
+	assert_match "$output" "$command.* libclang-rt-dev .* libmsgpack-c-dev .* lib32gcc-14-dev "
+	deps_where 'libclang-rt-dev|libmsgpack-c-dev' check
+	assert_status 1
+	assert_match "$output" "$command.* libclang-rt-14-dev .* libmsgpack-dev "
+	deps_where 'libclang-rt-14-dev' build
+	assert_match "$output" "$command.* jq\$"
+}
+
+@test "deps asks for package lists where apt has none, and refuses an unknown set" {
+	deps_where '.*' check
+	assert_status 1
+	assert_match "$output" '^missing packages that apt does not know: gcc .*; as root run: apt-get update$'
+	deps_where nothing everything
+	assert_status 2
+	assert_match "$output" '^usage: tests/deps '
 }
