@@ -5,7 +5,7 @@
 load helper
 
 # Two builds take their time on a busy machine.
-BATS_TEST_TIMEOUT=400
+export BATS_TEST_TIMEOUT=400
 
 # sources DIR: a copy of the tree's own files, without what was built.
 sources() {
