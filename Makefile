@@ -57,6 +57,7 @@ LIB_OBJS := \
 	base/glob \
 	base/json_out \
 	base/outbuf \
+	base/process \
 	capture/block \
 	capture/capture_read \
 	capture/capture_write \
@@ -143,6 +144,7 @@ OBJS_kmes-run := \
 	target \
 
 OBJS_kmes-sim := \
+	client \
 	daemon \
 	demo \
 	emit \

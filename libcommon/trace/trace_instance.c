@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/process.h"
 
 #define TRACEFS_MAGIC_NUMBER 0x74726163
 
@@ -125,35 +128,14 @@ int kmesp_trace_cpus(const char *folder)
 	return cpus;
 }
 
-/* The start time of a process. False: there is no such process. */
-static bool read_start_time(unsigned long pid, unsigned long long *ticks)
-{
-	char folder[64], *text, *at;
-	size_t len;
-	bool found;
-
-	snprintf(folder, sizeof(folder), "/proc/%lu", pid);
-	if (kmesp_trace_read(folder, "stat", &text, &len) < 0)
-		return false;
-	/* The command name may contain anything; the last ')' ends it. */
-	at = strrchr(text, ')');
-	found = at && sscanf(at + 1,
-			     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u "
-			     "%*u %*d %*d %*d %*d %*d %*d %llu",
-			     ticks) == 1;
-	free(text);
-	return found;
-}
-
 static bool is_stale(const char *name)
 {
-	unsigned long long started, now;
-	unsigned long pid;
-	int end = 0;
+	uint64_t started, now;
+	int pid, end = 0;
 
-	if (sscanf(name, "kmes-%lu-%llu%n", &pid, &started, &end) != 2 || name[end])
+	if (sscanf(name, "kmes-%d-%" SCNu64 "%n", &pid, &started, &end) != 2 || name[end])
 		return false;
-	return !read_start_time(pid, &now) || now != started;
+	return kmesp_process_start(pid, &now) < 0 || now != started;
 }
 
 void kmesp_trace_sweep(const char *root)
@@ -188,11 +170,11 @@ static int make_busy(const char *path)
 
 int kmesp_trace_instance_make(const char *root, char *path, struct kmes_error *err)
 {
-	unsigned long long started = 0;
+	uint64_t started = 0;
 	int r, n;
 
-	read_start_time((unsigned long)getpid(), &started);
-	n = snprintf(path, KMES_TRACE_PATH, "%s/instances/kmes-%d-%llu", root,
+	kmesp_process_start(getpid(), &started);
+	n = snprintf(path, KMES_TRACE_PATH, "%s/instances/kmes-%d-%" PRIu64, root,
 		     (int)getpid(), started);
 	if (n >= KMES_TRACE_PATH)
 		return kmes_error_set(err, -ENAMETOOLONG, "tracefs: path too long");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* daemon.c - going on in the background, once everything that may fail has been done. */
+/* daemon.c - continues in the background once everything that may fail has succeeded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define READY_FD 3
 
-/* In the parent: until the child is ready or gone. */
+/* In the parent: waits until the child is ready or has exited. */
 static _Noreturn void wait_for(pid_t child, int ready_fd)
 {
 	char byte;
@@ -43,7 +43,7 @@ int sim_daemon_start(void)
 		close(ends[1]);
 		wait_for(child, ends[0]);
 	}
-	/* What the caller had open besides is nothing to keep for as long as we run. */
+	/* Do not keep the caller's other descriptors open. */
 	dup2(ends[1], READY_FD);
 	close_range(READY_FD + 1, ~0u, 0);
 	setsid();

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* demo.c - --demo: what a small server's audit trail might look like, some dozens a second. */
+/*
+ * demo.c - --demo: events as in the audit trail of a small server, some dozens per
+ * second.
+ */
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "sim.h"
 
-/* The mean time from one occasion to the next. */
+/* The mean time between events. */
 #define MEAN_NS 40000000ull
 
-/* xorshift64*: good enough to look alive. */
+/* xorshift64* */
 static uint32_t demo_random(struct sim_demo *demo, uint32_t below)
 {
 	demo->random ^= demo->random >> 12;
@@ -53,33 +58,33 @@ static const char *const states[] = { "starting", "running", "stopping", "stoppe
 static const uint32_t masks[] = { 0x00120089, 0x00120116, 0x001200a9, 0x001f01ff,
 				  0x00010000 };
 
-/* One occasion as it is being told. */
-struct occasion {
+/* An event under construction. */
+struct draft {
 	struct sim_demo *demo;
 	const struct actor *actor;
 	struct kmes_pack *out;
 };
 
-static void put_text(struct occasion *o, const char *key, const char *text)
+static void put_text(struct draft *o, const char *key, const char *text)
 {
 	kmes_pack_text(o->out, key);
 	kmes_pack_text(o->out, text);
 }
 
-static void put_uint(struct occasion *o, const char *key, uint64_t v)
+static void put_uint(struct draft *o, const char *key, uint64_t v)
 {
 	kmes_pack_text(o->out, key);
 	kmes_pack_uint(o->out, v);
 }
 
-static void put_bool(struct occasion *o, const char *key, bool v)
+static void put_bool(struct draft *o, const char *key, bool v)
 {
 	kmes_pack_text(o->out, key);
 	kmes_pack_bool(o->out, v);
 }
 
 /* A SID in its binary form: revision, count, authority 5, then words. */
-static void put_sid(struct occasion *o, const char *key)
+static void put_sid(struct draft *o, const char *key)
 {
 	const uint32_t user[] = { 21, 3623811015, 3361044348, 30300820, o->actor->rid };
 	const bool is_user = o->actor->rid >= 1000;
@@ -92,7 +97,7 @@ static void put_sid(struct occasion *o, const char *key)
 	kmes_pack_bin(o->out, sid, 8 + 4 * count);
 }
 
-static void tell_login(struct occasion *o)
+static void make_login(struct draft *o)
 {
 	static const char *const methods[] = { "password", "key", "ticket" };
 
@@ -103,7 +108,7 @@ static void tell_login(struct occasion *o)
 	put_text(o, "source", PICK(o->demo, hosts));
 }
 
-static void tell_failed_login(struct occasion *o)
+static void make_failed_login(struct draft *o)
 {
 	static const char *const users[] = { "admin", "root", "test", "alice" };
 	static const char *const reasons[] = { "no such user", "wrong password" };
@@ -115,7 +120,7 @@ static void tell_failed_login(struct occasion *o)
 	put_uint(o, "attempt", 1 + demo_random(o->demo, 5));
 }
 
-static void tell_open(struct occasion *o)
+static void make_open(struct draft *o)
 {
 	kmes_pack_map(o->out, 4);
 	put_text(o, "path", PICK(o->demo, paths));
@@ -124,7 +129,7 @@ static void tell_open(struct occasion *o)
 	put_text(o, "image", o->actor->image);
 }
 
-static void tell_process(struct occasion *o)
+static void make_process(struct draft *o)
 {
 	static const char *const args[] = { "--quiet", "-n", "20", "/srv/reports" };
 	unsigned int i, n = demo_random(o->demo, 3);
@@ -139,7 +144,7 @@ static void tell_process(struct occasion *o)
 		kmes_pack_text(o->out, PICK(o->demo, args));
 }
 
-static void tell_connect(struct occasion *o)
+static void make_connect(struct draft *o)
 {
 	static const uint16_t ports[] = { 22, 53, 80, 443, 993, 5432 };
 
@@ -152,7 +157,7 @@ static void tell_connect(struct occasion *o)
 	put_uint(o, "pid", o->actor->pid);
 }
 
-static void tell_access(struct occasion *o)
+static void make_access(struct draft *o)
 {
 	uint8_t guid[16];
 
@@ -167,7 +172,7 @@ static void tell_access(struct occasion *o)
 	put_bool(o, "granted", demo_random(o->demo, 8) != 0);
 }
 
-static void tell_privilege(struct occasion *o)
+static void make_privilege(struct draft *o)
 {
 	kmes_pack_map(o->out, 3);
 	put_sid(o, "subject_sid");
@@ -175,7 +180,7 @@ static void tell_privilege(struct occasion *o)
 	put_bool(o, "enabled", demo_random(o->demo, 2));
 }
 
-static void tell_registry(struct occasion *o)
+static void make_registry(struct draft *o)
 {
 	static const char *const keys[] = { "Machine\\System\\Network",
 					    "Machine\\System\\Time",
@@ -189,7 +194,7 @@ static void tell_registry(struct occasion *o)
 	put_uint(o, "new", demo_random(o->demo, 3600));
 }
 
-static void tell_service(struct occasion *o)
+static void make_service(struct draft *o)
 {
 	unsigned int state = demo_random(o->demo, 4);
 
@@ -199,7 +204,7 @@ static void tell_service(struct occasion *o)
 	put_text(o, "to", states[(state + 1) % 4]);
 }
 
-static void tell_clock(struct occasion *o)
+static void make_clock(struct draft *o)
 {
 	kmes_pack_map(o->out, 2);
 	put_text(o, "server", "time.example");
@@ -207,23 +212,23 @@ static void tell_clock(struct occasion *o)
 	kmes_pack_int(o->out, (int)demo_random(o->demo, 4000) - 2000);
 }
 
-/* What happens, and how often out of the sum of all weights. */
+/* The types of events; the weights add up to 100. */
 static const struct {
 	const char *type;
-	void (*tell)(struct occasion *o);
+	void (*make)(struct draft *o);
 	uint8_t origin;
 	uint8_t weight;
 } kinds[] = {
-	{ "file.open", tell_open, KMES_ORIGIN_USERSPACE, 30 },
-	{ "access.check", tell_access, KMES_ORIGIN_KACS, 20 },
-	{ "net.connect", tell_connect, KMES_ORIGIN_USERSPACE, 14 },
-	{ "process.start", tell_process, KMES_ORIGIN_USERSPACE, 12 },
-	{ "registry.value.set", tell_registry, KMES_ORIGIN_LCS, 8 },
-	{ "auth.login", tell_login, KMES_ORIGIN_USERSPACE, 5 },
-	{ "auth.failure", tell_failed_login, KMES_ORIGIN_USERSPACE, 4 },
-	{ "token.privilege", tell_privilege, KMES_ORIGIN_KACS, 4 },
-	{ "service.state", tell_service, KMES_ORIGIN_USERSPACE, 2 },
-	{ "time.adjusted", tell_clock, KMES_ORIGIN_USERSPACE, 1 },
+	{ "file.open", make_open, KMES_ORIGIN_USERSPACE, 30 },
+	{ "access.check", make_access, KMES_ORIGIN_KACS, 20 },
+	{ "net.connect", make_connect, KMES_ORIGIN_USERSPACE, 14 },
+	{ "process.start", make_process, KMES_ORIGIN_USERSPACE, 12 },
+	{ "registry.value.set", make_registry, KMES_ORIGIN_LCS, 8 },
+	{ "auth.login", make_login, KMES_ORIGIN_USERSPACE, 5 },
+	{ "auth.failure", make_failed_login, KMES_ORIGIN_USERSPACE, 4 },
+	{ "token.privilege", make_privilege, KMES_ORIGIN_KACS, 4 },
+	{ "service.state", make_service, KMES_ORIGIN_USERSPACE, 2 },
+	{ "time.adjusted", make_clock, KMES_ORIGIN_USERSPACE, 1 },
 };
 
 static void demo_emit(struct sim *sim, unsigned int kind)
@@ -232,10 +237,10 @@ static void demo_emit(struct sim *sim, unsigned int kind)
 	uint32_t slots = sim->slots.count, turns = 1 + demo_random(demo, slots);
 	uint8_t buf[512], guid[16];
 	struct kmes_pack payload = kmes_pack_begin(buf, sizeof(buf));
-	struct occasion o = { demo, &PICK(demo, actors), &payload };
+	struct draft o = { demo, &PICK(demo, actors), &payload };
 	struct sim_ring *ring;
 
-	kinds[kind].tell(&o);
+	kinds[kind].make(&o);
 	sim_guid_make(guid, sim->peers.key, o.actor->pid, 1);
 	do
 		ring = sim_slots_ring(&sim->slots, SIM_CPU_ANY);
@@ -253,7 +258,7 @@ static unsigned int demo_choose(struct sim_demo *demo)
 	return kind;
 }
 
-/* Mostly one thing at a time, now and then a bunch of the same. */
+/* Mostly single events, sometimes a burst of one type. */
 static void demo_ready(struct sim *sim, struct sim_watch *watch)
 {
 	struct sim_demo *demo = &sim->demo_state;
@@ -263,7 +268,8 @@ static void demo_ready(struct sim *sim, struct sim_watch *watch)
 	while (n--)
 		demo_emit(sim, kind);
 	sim_slots_wake(&sim->slots);
-	sim_timer_set(watch, sim_now_ns() + demo_random(demo, 2 * MEAN_NS));
+	sim_timer_set(watch,
+		      kmesp_clock_ns(CLOCK_MONOTONIC) + demo_random(demo, 2 * MEAN_NS));
 }
 
 int sim_demo_start(struct sim *sim)
@@ -275,6 +281,6 @@ int sim_demo_start(struct sim *sim)
 	sim->demo.ready = demo_ready;
 	r = sim_timer_open(sim, &sim->demo);
 	if (r == 0)
-		sim_timer_set(&sim->demo, sim_now_ns());
+		sim_timer_set(&sim->demo, kmesp_clock_ns(CLOCK_MONOTONIC));
 	return r;
 }

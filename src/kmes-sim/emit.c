@@ -1,40 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* emit.c - how events come into the rings: a client's, checked, and our own, trusted. */
+/* emit.c - writes events into the rings: those of clients after checks, and our own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "sim.h"
-
-uint64_t sim_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 void sim_stamp_take(const struct sim *sim, struct kmes_stamp *stamp, uint8_t origin,
 		    const uint8_t process_guid[16])
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
 	memset(stamp, 0, sizeof(*stamp));
-	stamp->timestamp = (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec +
-			   (uint64_t)sim->clock_offset_ns;
+	stamp->timestamp =
+		kmesp_clock_ns(CLOCK_REALTIME) + (uint64_t)sim->clock_offset_ns;
 	stamp->origin_class = origin;
 	if (sim->fixed_stamp_ns)
 		stamp->timestamp = sim->fixed_stamp_ns;
 	memcpy(stamp->process_guid, process_guid, sizeof(stamp->process_guid));
 }
 
-/* A batch on its way: its good prefix so far. */
+/* The valid prefix of a batch. */
 struct batch {
 	struct kmes_record records[KMES_BATCH_MAX];
-	void *staged[KMES_BATCH_MAX]; /* copies of ours; NULL: the bytes need none */
+	void *staged[KMES_BATCH_MAX]; /* our copies; NULL: not needed */
 	uint32_t count;
 	uint32_t oldest;      /* the first whose copy is still needed */
 	uint64_t newest_size; /* of the events from `oldest` on */
@@ -53,7 +43,7 @@ static void batch_forget(struct batch *batch, uint32_t end)
 	}
 }
 
-/* All of `len` bytes at `pos`; what is not there is as a bad pointer is to a kernel. */
+/* Reads `len` bytes at `pos`. -EFAULT beyond the end, as a kernel for a bad pointer. */
 static int body_read(const struct sim_body *body, uint64_t pos, void *buf, uint64_t len)
 {
 	uint8_t *out = buf;
@@ -79,10 +69,7 @@ static int body_read(const struct sim_body *body, uint64_t pos, void *buf, uint6
 	return 0;
 }
 
-/*
- * The bytes of an event where its sender cannot change them: a datagram is our own copy
- * already, a file is copied.
- */
+/* Provides the bytes of an event where its sender cannot change them: copies a memfd. */
 static int batch_stage(struct batch *batch, const struct sim_body *body, uint64_t pos)
 {
 	struct kmes_record *r = &batch->records[batch->count];
@@ -114,9 +101,8 @@ static int batch_stage(struct batch *batch, const struct sim_body *body, uint64_
 }
 
 /*
- * Takes one more event into the batch, or says why not. Copies that cannot survive the
- * batch's own newer events are given up at once, so a batch of any size takes no more
- * memory than the ring has.
+ * Adds one event to the batch. Copies that newer events of the same batch would overwrite
+ * are freed at once, so that a batch needs no more memory than the ring.
  */
 static int batch_add(struct sim *sim, struct batch *batch, uint64_t capacity,
 		     const struct sim_body *body, uint64_t pos)
@@ -141,7 +127,7 @@ static int batch_add(struct sim *sim, struct batch *batch, uint64_t capacity,
 	return 0;
 }
 
-/* Stages entries in order up to the first bad one, whose error is returned. */
+/* Stages the entries up to the first invalid one; returns its error. */
 static int batch_fill(struct sim *sim, struct batch *batch, uint64_t capacity,
 		      const struct sim_body *body, uint32_t count)
 {
@@ -162,7 +148,7 @@ static int batch_fill(struct sim *sim, struct batch *batch, uint64_t capacity,
 	return error;
 }
 
-/* The write phase: one stamp and one publication for the good prefix. */
+/* Writes the valid prefix with one time stamp and one publication. */
 static void batch_write(struct sim *sim, struct sim_ring *ring, const struct batch *batch,
 			const uint8_t process_guid[16])
 {
@@ -194,8 +180,8 @@ int sim_emit_client(struct sim *sim, struct sim_client *client,
 	ring = sim_slots_ring(&sim->slots, request->cpu);
 	if (!ring)
 		return -EINVAL;
-	if (!sim->options->exempt &&
-	    !kmes_rate_reserve(&peer->bucket, rate, count, sim_now_ns()))
+	if (!sim->options->exempt && !kmes_rate_reserve(&peer->bucket, rate, count,
+							kmesp_clock_ns(CLOCK_MONOTONIC)))
 		return -EAGAIN;
 
 	error = batch_fill(sim, &batch, ring->writer.capacity, body, count);

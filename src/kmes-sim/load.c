@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* load.c - --load: so many events a second, over all slots in turn. */
+/* load.c - --load: emits events at a given rate over all slots in turn. */
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "sim.h"
 
-/* At most so many events before clients get their turn. */
+/* The most events before clients get their turn. */
 #define SLICE 2048
 
-/* At high rates events are sent in bunches, so long apart. */
+/* The interval between bursts at high rates. */
 #define TICK_NS 1000000
 
 int sim_timer_open(struct sim *sim, struct sim_watch *watch)
@@ -18,10 +19,10 @@ int sim_timer_open(struct sim *sim, struct sim_watch *watch)
 	watch->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (watch->fd < 0)
 		return -errno;
-	return sim_server_watch(sim, watch);
+	return sim_watch_add(sim, watch);
 }
 
-/* Setting it again takes back an expiry that has not been looked at: nobody reads it. */
+/* Setting the timer clears an expiry, so it need not be read. */
 void sim_timer_set(const struct sim_watch *watch, uint64_t at_ns)
 {
 	const struct itimerspec at = {
@@ -44,14 +45,14 @@ static void load_emit(struct sim *sim)
 }
 
 /*
- * What is due is a token bucket, which starts empty: a simulator that was stopped for long
- * makes up for at most a second.
+ * The events due are a token bucket that starts empty, so that a simulator that was
+ * stopped for long catches up on one second at most.
  */
 static void load_ready(struct sim *sim, struct sim_watch *watch)
 {
 	const uint32_t rate = sim->options->load;
 	struct kmes_rate_bucket *due = &sim->load_due;
-	uint64_t now_ns = sim_now_ns(), wait_ns;
+	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC), wait_ns;
 	unsigned int n;
 
 	kmes_rate_fill(due, rate, now_ns);
@@ -71,7 +72,7 @@ static void load_ready(struct sim *sim, struct sim_watch *watch)
 
 int sim_load_start(struct sim *sim)
 {
-	uint64_t now_ns = sim_now_ns();
+	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	sim->load.ready = load_ready;

@@ -13,7 +13,7 @@
 #include "options.h"
 #include "sim.h"
 
-/* Everything that a client could ask for; says on stderr what is missing. 0 or -1. */
+/* Sets up everything that clients need. 0, or -1 after a message. */
 static int sim_open(struct sim *sim, const struct sim_options *options)
 {
 	int r;
@@ -25,13 +25,13 @@ static int sim_open(struct sim *sim, const struct sim_options *options)
 	if (!sim->self)
 		cli_no_memory();
 	if (getrandom(sim->stream_id, sizeof(sim->stream_id), 0) < 0) {
-		cli_error("cannot draw a stream id: %s", strerror(errno));
+		cli_error("cannot get a random stream id: %s", strerror(errno));
 		return -1;
 	}
 	r = sim_slots_init(&sim->slots, options->slots, &options->holes,
 			   options->capacity);
 	if (r < 0) {
-		cli_error("cannot make %u rings of %llu bytes: %s", options->slots,
+		cli_error("cannot create %u rings of %llu bytes: %s", options->slots,
 			  (unsigned long long)options->capacity, strerror(-r));
 		return -1;
 	}
@@ -58,10 +58,10 @@ static void sim_close(struct sim *sim)
 }
 
 /*
- * The line that says that we can be attached to, all that standard output gets. It is let
- * go afterwards, so that whoever waits for its end goes on, too.
+ * Prints the line that reports readiness, then replaces standard output, so that a reader
+ * that waits for its end continues.
  */
-static int tell_ready(const struct sim *sim)
+static int report_ready(const struct sim *sim)
 {
 	char line[256];
 	int n = snprintf(line, sizeof(line), "kmes-sim: ready on %s\n",
@@ -92,7 +92,7 @@ static int run(const struct sim_options *options, int ready_fd)
 	cli_stop_catch();
 	cli_stop_on(SIGHUP);
 	if (sim_open(sim, options) == 0) {
-		r = tell_ready(sim);
+		r = report_ready(sim);
 		if (r == -EPIPE)
 			status = CLI_DONE;
 		if (r == 0 && sim_daemon_ready(ready_fd)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* memory.c - how much memory is there for rings: of the machine, and of our control group. */
+/* memory.c - memory available for rings: of the machine and of our control groups. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 #include "sim.h"
 
-/* What is left to everybody else. */
+/* Left for other processes. */
 #define RESERVE_BYTES (32ull << 20)
 
-/* Reads a small file as text; false when there is none. */
+/* Reads a small file, terminated. False: it cannot be read. */
 static bool read_text(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ static bool read_text(const char *path, char *buf, size_t size)
 	return len > 0;
 }
 
-/* The number in a file of one; false for "max" and where there is no such file. */
+/* Reads a file with one number. False: "max", or no such file. */
 static bool read_number(const char *dir, const char *name, uint64_t *v)
 {
 	char path[4200], text[64], *end;
@@ -51,7 +51,7 @@ static uint64_t machine_available(void)
 		    : UINT64_MAX;
 }
 
-/* What the control groups (version 2) from ours up to the root leave us. */
+/* The minimum over our control group (version 2) and its ancestors. */
 static uint64_t group_available(void)
 {
 	char text[4096], dir[4160], *path, *slash;

@@ -38,31 +38,31 @@ static const struct poptOption table[] = {
 	{ "holes", 0, POPT_ARG_STRING, NULL, OPT_HOLES, "slots without a ring", "CPUS" },
 	{ "capacity", 0, POPT_ARG_STRING, NULL, OPT_CAPACITY,
 	  "of each ring, a power of two from 64K to 256M (default 4M)", "SIZE" },
-	{ "demo", 0, POPT_ARG_NONE, NULL, OPT_DEMO, "send a mix of audit-like events",
+	{ "demo", 0, POPT_ARG_NONE, NULL, OPT_DEMO, "emit a mix of audit-like events",
 	  NULL },
 	{ "load", 0, POPT_ARG_STRING, NULL, OPT_LOAD,
-	  "send so many events a second, over all slots in turn", "RATE" },
+	  "emit RATE events per second, over all slots in turn", "RATE" },
 	{ "max-emit-rate", 0, POPT_ARG_STRING, NULL, OPT_RATE,
-	  "events a second that a client process may send (default 10000)", "N" },
+	  "events per second of each client process (default 10000)", "N" },
 	{ "max-event-size", 0, POPT_ARG_STRING, NULL, OPT_EVENT_SIZE,
-	  "of a client's events, 1K to 4M (default 64K)", "SIZE" },
+	  "largest event of a client, 1K to 4M (default 64K)", "SIZE" },
 	{ "max-nesting-depth", 0, POPT_ARG_STRING, NULL, OPT_DEPTH,
-	  "of a client's payloads, 4 to 256 (default 32)", "N" },
+	  "of the payloads of clients, 4 to 256 (default 32)", "N" },
 	{ "deny", 0, POPT_ARG_STRING, NULL, OPT_DENY,
-	  "take privileges away: attach, emit or both", "attach,emit" },
-	{ "exempt", 0, POPT_ARG_NONE, NULL, OPT_EXEMPT, "no client has a limit of rate",
+	  "deny clients privileges: attach, emit or both", "attach,emit" },
+	{ "exempt", 0, POPT_ARG_NONE, NULL, OPT_EXEMPT, "no rate limit for clients",
 	  NULL },
 	{ "daemon", 0, POPT_ARG_NONE, NULL, OPT_DAEMON,
-	  "return when ready and go on in the background", NULL },
+	  "return when ready, continue in the background", NULL },
 	{ "testing", 0, POPT_ARG_NONE | POPT_ARGFLAG_DOC_HIDDEN, NULL, OPT_TESTING,
 	  "obey --test", NULL },
-	{ "test", 0, HIDDEN, NULL, OPT_TEST, "make a running simulator do ACTION",
+	{ "test", 0, HIDDEN, NULL, OPT_TEST, "trigger ACTION in a running simulator",
 	  "ACTION" },
 	CLI_HELP_OPTIONS,
 	POPT_TABLEEND,
 };
 
-/* A size within bounds, or a usage error that tells the rule. */
+/* A size within bounds, or a usage error with the rule. */
 static uint64_t size_within(struct cli *cli, const char *text, uint64_t min, uint64_t max,
 			    bool power_of_two, const char *rule)
 {
@@ -84,12 +84,12 @@ static void take_socket(struct sim_options *options, const char *text)
 				text);
 }
 
-/* Where it listens when the command line does not say. */
+/* The default address. */
 static void default_socket(struct sim_options *options)
 {
 	if (kmesp_sim_address(&options->address, NULL) == 0)
 		return;
-	cli_error("XDG_RUNTIME_DIR is too long for a socket's name");
+	cli_error("XDG_RUNTIME_DIR is too long for a socket address");
 	exit(CLI_FAILED);
 }
 
@@ -98,7 +98,7 @@ static uint32_t load_within(struct cli *cli, const char *text)
 	uint64_t rate = cli_rate(cli, text);
 
 	if (rate > LOAD_MAX)
-		cli_usage_error("--load: more than 100000000 a second", text);
+		cli_usage_error("--load: more than 100000000 per second", text);
 	return (uint32_t)rate;
 }
 
@@ -134,7 +134,7 @@ static void take_holes(struct cli_cpus *holes, const char *text)
 		cli_usage_error("--holes: not a list of CPUs such as 0,2-5", text);
 }
 
-/* Holes must be slots; a simulator without any ring is no mistake, but cannot be loaded. */
+/* Holes must be slots. A simulator without a ring is valid, but not with a load. */
 static void check_holes(struct sim_options *options, const struct cli_cpus *holes)
 {
 	uint32_t cpu, present = 0;

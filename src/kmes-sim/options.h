@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* options.h - what can be said on the command line of kmes-sim, and the daemon's start. */
+/* options.h - the command line of kmes-sim, and the start as a daemon. */
 #ifndef KMES_SIM_OPTIONS_H
 #define KMES_SIM_OPTIONS_H
 
 #include "sim.h"
 
-/* Fills `options` from the command line; exits 2 on a wrong one, 0 after a help text. */
+/* Parses the command line; exits 2 on a usage error, 0 after --help. */
 void sim_options_parse(struct sim_options *options, int argc, char **argv);
 
 /*
- * Goes on in a child, detached from the terminal. The parent waits and exits: 0 when the
- * child is ready, else with the child's status. Returns what sim_daemon_ready takes.
+ * Continues in a child that is detached from the terminal. The parent exits with 0 when
+ * the child is ready, else with its status. Returns the argument of sim_daemon_ready().
  */
 int sim_daemon_start(void);
 
 /*
- * Lets the waiting parent go, and standard input and error too. Nothing at -1. False: the
- * parent was ended meanwhile, and nobody knows of us.
+ * Releases the waiting parent, standard input and standard error; does nothing for -1.
+ * False: the parent was killed meanwhile, so the daemon must not continue.
  */
 bool sim_daemon_ready(int ready_fd);
 
-/* --test: makes the simulator at `socket` do what `action` says; an exit status. */
+/* --test: sends the action to the simulator at `socket`. The exit status. */
 int sim_poke(const char *socket, const char *action);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* peers.c - the processes behind the clients: who they are and how fast they may emit. */
-#include <fcntl.h>
-#include <stdio.h>
+/* peers.c - the client processes: their identities and rate limits. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "base/clock.h"
+#include "base/process.h"
 #include "sim.h"
 
 #define ROTATE(v, n) ((v) << (n) | (v) >> (64 - (n)))
@@ -61,64 +61,24 @@ void sim_guid_make(uint8_t guid[16], const uint8_t key[16], uint64_t pid,
 		half[i] = sip_hash(k, words, 3);
 	}
 	memcpy(guid, half, 16);
-	/* Version 8 (made by a rule of our own) stands in the third field, low byte first. */
+	/* Version 8 (custom); the third field is stored low byte first. */
 	guid[7] = (guid[7] & 0x0f) | 0x80;
 	guid[8] = (guid[8] & 0x3f) | 0x80;
 }
 
-/* The boot's id as a key, so that a process has one identity as long as it can be met. */
-static void boot_key(uint8_t key[16])
-{
-	char text[64] = "";
-	unsigned int n = 0;
-	const char *c;
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-
-	memset(key, 0, 16);
-	if (fd < 0)
-		return;
-	if (read(fd, text, sizeof(text) - 1) > 0) {
-		for (c = text; *c && n < 32; c++) {
-			const char *digits = "0123456789abcdef";
-			const char *at = strchr(digits, *c);
-
-			if (at) {
-				key[n / 2] |= (at - digits) << (n % 2 ? 0 : 4);
-				n++;
-			}
-		}
-	}
-	close(fd);
-}
-
-/* When the process was started, in ticks since the boot; 0 when it cannot be told. */
+/* The start time, or 0 if unknown. */
 static uint64_t start_time_of(pid_t pid)
 {
-	char path[64], text[1024];
-	const char *at;
-	ssize_t n;
-	int fd, field;
+	uint64_t ticks;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	/* The name may hold anything; field 3 begins behind its last parenthesis. */
-	at = strrchr(text, ')');
-	for (field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
+	return kmesp_process_start(pid, &ticks) < 0 ? 0 : ticks;
 }
 
 void sim_peers_init(struct sim_peers *peers, uint32_t rate)
 {
 	memset(peers, 0, sizeof(*peers));
-	boot_key(peers->key);
+	/* Keyed by the boot, so that a process has one identity in all simulators. */
+	kmes_boot_id(peers->key);
 	peers->rate = rate;
 }
 
@@ -137,8 +97,8 @@ void sim_peers_fini(struct sim_peers *peers)
 }
 
 /*
- * Forgets processes without connections, but not before their buckets are full again: a
- * fresh connection must not be a way around the rate.
+ * Removes processes without connections once their buckets are full again: reconnecting
+ * must not reset the rate limit.
  */
 static void chain_reap(struct sim_peer **at, uint64_t now_ns)
 {
@@ -157,7 +117,7 @@ static void chain_reap(struct sim_peer **at, uint64_t now_ns)
 struct sim_peer *sim_peers_get(struct sim_peers *peers, pid_t pid)
 {
 	struct sim_peer **chain = &peers->chains[(unsigned int)pid % SIM_PEER_CHAINS];
-	uint64_t now_ns = sim_now_ns();
+	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 	uint64_t start_time = start_time_of(pid);
 	struct sim_peer *peer;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * poke.c - --test: makes a simulator that was started with --testing do what tests cannot
- * wait for. ACTION is one of
+ * poke.c - --test: triggers rare conditions in a simulator that runs with --testing.
+ * ACTION is one of
  *
- *	clock=[-]TIME	    stamps are so far off the clock from now on
- *	stamp=NS	    every event is stamped so, in ns since the epoch; 0: no more
- *	drop=CPU,N	    N sequences of CPU are spent without an event
- *	swap=SIZE	    the next attach finds its ring replaced before it can look
- *	fail-resize=N	    the next replacement finds no memory after N rings
+ *	clock=[-]TIME	    offset of time stamps from now on
+ *	stamp=NS	    time stamp of all events, ns since the epoch; 0: off
+ *	drop=CPU,N	    N sequences of CPU are used up without an event
+ *	swap=SIZE	    the next attach gets a ring that was just replaced
+ *	fail-resize=N	    the next resize runs out of memory after N rings
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct poke {
 	uint64_t value;
 };
 
-/* The text behind `name=`, or NULL. */
+/* The value after `name=`, or NULL. */
 static const char *argument(const char *action, const char *name)
 {
 	size_t len = strlen(name);

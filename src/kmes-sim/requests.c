@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* requests.c - one request of a client, and its reply. */
+/* requests.c - serves one request of a client. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "kmes_self.h"
 #include "sim.h"
 
-/* A message as it came in. */
+/* A received message. */
 struct message {
 	struct sim_request request;
-	const uint8_t *bytes; /* behind the request */
+	const uint8_t *bytes; /* after the request */
 	size_t len;	      /* of those */
-	int fd;		      /* that came along, or -1 */
+	int fd;		      /* passed with it, or -1 */
 };
 
 /* Takes the first descriptor of a message and closes all others. */
@@ -40,7 +40,7 @@ static int take_fd(struct msghdr *msg)
 	return first;
 }
 
-/* 1: a message; 0: none there after all; -1: the client hung up or sent rubbish. */
+/* 1: a message; 0: none; -1: the client hung up or violated the protocol. */
 static int message_receive(struct sim *sim, int fd, struct message *m)
 {
 	union {
@@ -68,7 +68,7 @@ static int message_receive(struct sim *sim, int fd, struct message *m)
 	return 1;
 }
 
-/* A file that holds all of the body and will go on doing so. */
+/* A memfd that contains the complete body and is sealed against changes. */
 static bool is_body_file(int fd, uint64_t len)
 {
 	const int need = F_SEAL_WRITE | F_SEAL_SHRINK;
@@ -79,7 +79,7 @@ static bool is_body_file(int fd, uint64_t len)
 	       (uint64_t)st.st_size >= len;
 }
 
-/* Where the body of an emit is; false: the message breaks the rules. */
+/* Locates the body of an emit. False: the message violates the protocol. */
 static bool body_find(const struct message *m, struct sim_body *body)
 {
 	body->len = m->request.body_len;
@@ -95,9 +95,9 @@ static bool may_attach(const struct sim *sim, const struct sim_client *client)
 	return client->has_privileges && !sim->options->deny_attach;
 }
 
-/* An event of the simulator about itself, on the next slot in turn. */
-static void tell(struct sim *sim, const struct sim_client *client, const char *type,
-		 const struct kmes_pack *payload)
+/* Emits an event about the simulator itself, on the next slot. */
+static void emit_self(struct sim *sim, const struct sim_client *client, const char *type,
+		      const struct kmes_pack *payload)
 {
 	struct sim_ring *ring = sim_slots_ring(&sim->slots, SIM_CPU_ANY);
 
@@ -123,7 +123,7 @@ static int set_capacity(struct sim *sim, const struct sim_client *client,
 		return -EPERM;
 	if (capacity < value.min || capacity > value.max || (capacity & (capacity - 1))) {
 		kmes_self_out_of_range(&payload, &value, capacity);
-		tell(sim, client, KMES_SELF_REJECTED, &payload);
+		emit_self(sim, client, KMES_SELF_REJECTED, &payload);
 		return -ERANGE;
 	}
 	if (capacity == value.current_value)
@@ -131,11 +131,11 @@ static int set_capacity(struct sim *sim, const struct sim_client *client,
 	r = sim_slots_replace(&sim->slots, capacity);
 	if (r < 0) {
 		kmes_self_swap_failed(&payload, capacity, value.current_value, r);
-		tell(sim, client, KMES_SELF_SWAP_FAILED, &payload);
+		emit_self(sim, client, KMES_SELF_SWAP_FAILED, &payload);
 		return r;
 	}
 	kmes_self_applied(&payload, value.name, capacity, capacity);
-	tell(sim, client, KMES_SELF_APPLIED, &payload);
+	emit_self(sim, client, KMES_SELF_APPLIED, &payload);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static int hello(struct sim *sim, struct sim_client *client,
 	return 0;
 }
 
-/* The descriptors are copies: for tests the ring may be replaced behind the client's back. */
+/* The descriptors are duplicates, because tests may replace the ring right afterwards. */
 static int attach(struct sim *sim, const struct sim_client *client, int32_t cpu,
 		  struct sim_reply *reply, int fds[SIM_FDS])
 {
@@ -230,7 +230,7 @@ static int test(struct sim *sim, const struct sim_client *client,
 	return -EINVAL;
 }
 
-/* Does what is asked; what comes back goes into reply and fds. */
+/* Executes the request; results go to `reply` and `fds`. */
 static int request_serve(struct sim *sim, struct sim_client *client,
 			 const struct sim_request *request, const struct sim_body *body,
 			 struct sim_reply *reply, int fds[SIM_FDS])
@@ -258,7 +258,7 @@ static int request_serve(struct sim *sim, struct sim_client *client,
 	return -EOPNOTSUPP;
 }
 
-/* False when the client does not take its replies any more. */
+/* False: the client does not receive its replies. */
 static bool reply_send(int fd, const struct sim_reply *reply, const int fds[SIM_FDS])
 {
 	union {
@@ -282,7 +282,7 @@ static bool reply_send(int fd, const struct sim_reply *reply, const int fds[SIM_
 	return sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*reply);
 }
 
-/* Serves a message; false when the client is to be cut off. */
+/* Serves a message. False: disconnect the client. */
 static bool message_serve(struct sim *sim, struct sim_client *client,
 			  const struct message *m)
 {

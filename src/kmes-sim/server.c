@@ -16,16 +16,16 @@
 #include "cli/cli.h"
 #include "sim.h"
 
-/* Events of epoll taken at once. */
+/* epoll events handled per call. */
 #define EVENTS 64
 
-/* How long the listener rests when there are no descriptors. */
+/* How long the listener is disabled when descriptors run out. */
 #define FULL_MS 100
 
-/* Descriptors that are neither rings' nor clients'. */
+/* Descriptors that belong neither to rings nor to clients. */
 #define OTHER_FDS 32
 
-/* Whether a simulator listens there: 1, 0, or -errno when there is no telling. */
+/* Does a simulator listen there? 1, 0, or -errno: unknown. */
 static int is_live(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -38,7 +38,7 @@ static int is_live(const struct sockaddr_un *address)
 	close(fd);
 	switch (r) {
 	case 0:
-	case -EAGAIN: /* its queue is full */
+	case -EAGAIN: /* its backlog is full */
 		return 1;
 	case -ECONNREFUSED:
 	case -ENOENT:
@@ -48,7 +48,7 @@ static int is_live(const struct sockaddr_un *address)
 	}
 }
 
-/* Binds to the name, in the place of a socket that nobody listens at. */
+/* Binds to the address; replaces a stale socket. */
 static int claim(struct sim *sim)
 {
 	const char *path = sim->options->address.sun_path;
@@ -90,8 +90,8 @@ static int claim(struct sim *sim)
 	return 0;
 }
 
-/* Others may hold the lock for reasons of their own: it is not waited for for ever. */
-static void lock_folder(int fd)
+/* Another program may hold the lock: wait for two seconds at most. */
+static void lock_directory(int fd)
 {
 	const struct timespec pause = { 0, 20000000 };
 	int tries = 100;
@@ -101,8 +101,8 @@ static void lock_folder(int fd)
 }
 
 /*
- * Two simulators that start at the same time must not each replace the other's socket, so
- * the folder is locked while one looks and binds.
+ * The directory is locked between the check and the bind, so that simulators that start
+ * at the same time do not replace each other's socket.
  */
 static int claim_locked(struct sim *sim)
 {
@@ -118,18 +118,17 @@ static int claim_locked(struct sim *sim)
 		slash[slash == dir] = '\0';
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		cli_error("%s: cannot open the folder: %s", dir, strerror(errno));
+		cli_error("%s: cannot open the directory: %s", dir, strerror(errno));
 		return -1;
 	}
-	lock_folder(fd);
+	lock_directory(fd);
 	r = claim(sim);
 	close(fd);
 	return r;
 }
 
 /*
- * As many clients as descriptors allow, when the rings have theirs: two each, and two more
- * while they are replaced.
+ * The number of clients that descriptors allow; a ring needs two, twice during a resize.
  */
 static uint32_t client_max(const struct sim *sim)
 {
@@ -146,79 +145,12 @@ static uint32_t client_max(const struct sim *sim)
 	return limit.rlim_cur - rings < 65536 ? limit.rlim_cur - rings : 65536;
 }
 
-int sim_server_watch(struct sim *sim, struct sim_watch *watch)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = watch };
-
-	return epoll_ctl(sim->epoll, EPOLL_CTL_ADD, watch->fd, &event) < 0 ? -errno : 0;
-}
-
-void sim_client_close(struct sim *sim, struct sim_client *client)
-{
-	close(client->watch.fd);
-	if (client->prev)
-		client->prev->next = client->next;
-	else
-		sim->clients = client->next;
-	if (client->next)
-		client->next->prev = client->prev;
-	if (client->peer)
-		sim_peers_put(client->peer);
-	sim->client_count--;
-	free(client);
-}
-
-/* Says that there is no room and hangs up. */
-static void turn_away(int fd)
-{
-	const struct sim_reply reply = { .op = SIM_HELLO, .error = -EMFILE };
-
-	send(fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(fd);
-}
-
-/*
- * A new client. One process gets no more than half of the places, so that it cannot keep
- * all others out.
- */
-static void client_open(struct sim *sim, int fd)
-{
-	struct sim_client *client = NULL;
-	struct ucred who;
-	socklen_t len = sizeof(who);
-
-	if (sim->client_count < sim->client_max &&
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
-		client = calloc(1, sizeof(*client));
-	if (!client) {
-		turn_away(fd);
-		return;
-	}
-	client->watch.ready = sim_requests_ready;
-	client->watch.fd = fd;
-	client->has_privileges = who.uid == 0 || who.uid == geteuid();
-	client->peer = sim_peers_get(&sim->peers, who.pid);
-	if (!client->peer || client->peer->connections > (sim->client_max + 1) / 2 ||
-	    sim_server_watch(sim, &client->watch) < 0) {
-		if (client->peer)
-			sim_peers_put(client->peer);
-		free(client);
-		turn_away(fd);
-		return;
-	}
-	client->next = sim->clients;
-	if (client->next)
-		client->next->prev = client;
-	sim->clients = client;
-	sim->client_count++;
-}
-
 static void listener_ready(struct sim *sim, struct sim_watch *watch)
 {
 	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0) {
-		client_open(sim, fd);
+		sim_client_open(sim, fd, sim_requests_ready);
 		return;
 	}
 	switch (errno) {
@@ -227,7 +159,7 @@ static void listener_ready(struct sim *sim, struct sim_watch *watch)
 	case ECONNABORTED:
 		return;
 	default:
-		/* No descriptor or no memory: it would be ready for ever. */
+		/* Out of descriptors or memory: the listener would stay ready. */
 		epoll_ctl(sim->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
 		sim->is_full = true;
 	}
@@ -243,20 +175,20 @@ int sim_server_open(struct sim *sim)
 	sim->listener.fd =
 		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (sim->epoll < 0 || sim->listener.fd < 0) {
-		cli_error("cannot make a socket: %s", strerror(errno));
+		cli_error("cannot create a socket: %s", strerror(errno));
 		return -1;
 	}
 	if (claim_locked(sim) < 0)
 		return -1;
-	r = sim_server_watch(sim, &sim->listener);
+	r = sim_watch_add(sim, &sim->listener);
 	if (r < 0)
 		cli_error("cannot watch the socket: %s", strerror(-r));
 	return r;
 }
 
 /*
- * Waits for events. The signals that stop us are let in only while it sleeps, so none
- * comes between the look at the flag and the sleep. Returns how many, 0 at a stop.
+ * Waits for events. Stop signals are unblocked only during the sleep, so that none
+ * arrives between the check of the flag and the sleep. Returns their number, 0 on a stop.
  */
 static int wait_for_events(struct sim *sim, struct epoll_event *events)
 {
@@ -276,8 +208,8 @@ static int wait_for_events(struct sim *sim, struct epoll_event *events)
 }
 
 /*
- * A handler frees no watch but its own, so those that follow in `events` stay valid. Each
- * gets one turn a round: nobody starves.
+ * A handler frees no watch but its own, so the others in `events` stay valid. Each watch
+ * gets one turn per round, so no client starves.
  */
 int sim_server_run(struct sim *sim)
 {
@@ -293,7 +225,7 @@ int sim_server_run(struct sim *sim)
 
 			watch->ready(sim, watch);
 		}
-		if (was_full && sim_server_watch(sim, &sim->listener) == 0)
+		if (was_full && sim_watch_add(sim, &sim->listener) == 0)
 			sim->is_full = false;
 	}
 	return 0;

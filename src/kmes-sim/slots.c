@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* slots.c - the rings: memfds, their replacement, whose turn it is, and waking. */
+/* slots.c - the rings in memfds: creation, replacement, and wake-ups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +28,7 @@ static void ring_free(struct sim_ring *ring)
 	ring->fds[SIM_FD_RING] = ring->fds[SIM_FD_CONSUMER] = -1;
 }
 
-/* A file of `size` bytes whose pages are there already: a store to it cannot fail. */
+/* A file of `size` allocated bytes, so that a store to it cannot fail. */
 static int file_create(const char *name, uint64_t size)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -50,7 +50,7 @@ static bool map_at(uint8_t *at, uint64_t len, int prot, int fd, off_t offset)
 	return mmap(at, len, prot, MAP_SHARED | MAP_FIXED, fd, offset) != MAP_FAILED;
 }
 
-/* The mapping that the contract describes, with the writer's rights. */
+/* The mapping of doc/protocol.md, writable for the writer. */
 static int ring_map(struct sim_ring *ring, uint64_t capacity)
 {
 	const int file = ring->fds[SIM_FD_RING];
@@ -73,8 +73,8 @@ static int ring_map(struct sim_ring *ring, uint64_t capacity)
 }
 
 /*
- * Makes the files safe to be given away: their sizes are fixed, and nobody but the mapping
- * that we hold can write the ring, not even through a reopened descriptor.
+ * Makes the files safe to pass to clients: their sizes are fixed, and the ring can be
+ * written through our mapping only, not through a reopened descriptor.
  */
 static int ring_seal(struct sim_ring *ring)
 {
@@ -203,7 +203,7 @@ struct sim_ring *sim_slots_ring(struct sim_slots *slots, int32_t cpu)
 	return NULL;
 }
 
-/* A shared futex, keyed by the file's page: the sleepers of every process wake [N7]. */
+/* A shared futex, keyed by the file's page: the sleepers of every process wake. */
 static void ring_wake(const struct sim_ring *ring)
 {
 	syscall(SYS_futex, &ring->writer.producer->futex_counter, FUTEX_WAKE, INT_MAX,
@@ -230,7 +230,7 @@ void sim_slots_wake(struct sim_slots *slots)
 	}
 }
 
-/* A ring of the new capacity for each that there is; all of them or none. */
+/* Creates a new ring for each existing one; all or none. */
 static int rings_renew(struct sim_slots *slots, uint64_t capacity,
 		       struct sim_ring **renewed)
 {
@@ -271,7 +271,9 @@ int sim_slots_replace(struct sim_slots *slots, uint64_t capacity)
 	for (i = 0; i < slots->count; i++)
 		if (old[i].base)
 			kmes_move_all(&rings[i].writer, &old[i].writer);
-	/* From here on an attach gets the new rings; only then the old ones say so. */
+	/*
+	 * An attach must find the new rings before the old ones show their replacement.
+	 */
 	slots->rings = rings;
 	slots->capacity = capacity;
 	for (i = 0; i < slots->count; i++)

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "src/kmes-sim/sim.h"
 #include "tap.h"
 
@@ -251,9 +252,10 @@ static bool rings_are_sound(void)
 
 static bool fuzz(void)
 {
-	uint64_t end_ns = sim_now_ns() + tap_fuzz_seconds() * 1000000000ull;
+	uint64_t end_ns =
+		kmesp_clock_ns(CLOCK_MONOTONIC) + tap_fuzz_seconds() * 1000000000ull;
 
-	for (; sim_now_ns() < end_ns; sent++) {
+	for (; kmesp_clock_ns(CLOCK_MONOTONIC) < end_ns; sent++) {
 		if (!sim->clients || !any(500)) {
 			cut_off += !sim->clients;
 			if (sim->clients)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "src/kmes-sim/sim.h"
 #include "unit.h"
 
@@ -123,7 +124,7 @@ static const struct kmes_ring_writer *ring(uint16_t cpu)
 
 static uint64_t tokens(void)
 {
-	kmes_rate_fill(&client.peer->bucket, RATE, sim_now_ns());
+	kmes_rate_fill(&client.peer->bucket, RATE, kmesp_clock_ns(CLOCK_MONOTONIC));
 	return client.peer->bucket.units / KMES_RATE_TOKEN;
 }
 
@@ -157,7 +158,7 @@ TEST(sim_emit_checks_are_in_order)
 	tell_lengths(&b, 0, UINT32_MAX);
 	assert_int_equal(emit_on(0, &b, 1, &emitted), -EAGAIN);
 	assert_int_equal(emitted, 0);
-	kmes_rate_init(&client.peer->bucket, RATE, sim_now_ns());
+	kmes_rate_init(&client.peer->bucket, RATE, kmesp_clock_ns(CLOCK_MONOTONIC));
 	b = begin(1);
 	tell_lengths(&b, 0, UINT32_MAX);
 	assert_int_equal(emit_on(0, &b, 1, &emitted), -EINVAL);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "src/kmes-sim/sim.h"
 #include "unit.h"
 
@@ -59,10 +60,12 @@ TEST(sim_peers_bucket_outlives_its_connections)
 
 	sim_peers_init(&peers, RATE);
 	peer = sim_peers_get(&peers, getpid());
-	assert_true(kmes_rate_reserve(&peer->bucket, RATE, RATE, sim_now_ns()));
+	assert_true(kmes_rate_reserve(&peer->bucket, RATE, RATE,
+				      kmesp_clock_ns(CLOCK_MONOTONIC)));
 	sim_peers_put(peer);
 	peer = sim_peers_get(&peers, getpid());
-	assert_false(kmes_rate_reserve(&peer->bucket, RATE, RATE, sim_now_ns()));
+	assert_false(kmes_rate_reserve(&peer->bucket, RATE, RATE,
+				       kmesp_clock_ns(CLOCK_MONOTONIC)));
 	sim_peers_fini(&peers);
 }
 
