@@ -39,12 +39,12 @@ void kmesp_outbuf_fini(struct kmes_outbuf *out)
 
 char *kmesp_out_more(struct kmes_outbuf *out)
 {
-	int ret = out->full(out);
+	int rc = out->full(out);
 
 	/* Formats cannot fail: they continue in memory whose contents are discarded. */
-	if (ret) {
+	if (rc) {
 		if (!out->error)
-			out->error = ret;
+			out->error = rc;
 		out->len = 0;
 	}
 	return kmesp_out_begin(out);
