@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* cli.c - options by popt: the shared tables, help and version, and who is wrong. */
+/* cli.c - options by popt: the shared tables, help, version, wrong usage. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -55,21 +55,21 @@ int cli_status_max(int a, int b)
 	return a ? a : b;
 }
 
-/* A descriptor that is closed would be taken by the next open, and printed into. */
+/* The next open() would use a closed standard descriptor, and messages go there. */
 static void fill_standard_descriptors(void)
 {
 	static const int modes[] = { O_WRONLY, O_RDONLY, O_RDWR };
 	int fd;
 
-	/* the wrong direction for 0 and 1: to use them stays an error */
+	/* the wrong direction for 0 and 1: using them remains an error */
 	for (fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			open("/dev/null", modes[fd]);
 }
 
 /*
- * Popt puts the next argument in place of "!#:+" also where the user has typed it; with a
- * byte put in between, which is taken out again below, it does not.
+ * Popt substitutes the next argument for "!#:+", even if the user has typed that. An
+ * additional byte in it, which is removed again below, prevents this.
  */
 #define POPT_MARK "!#:"
 #define POPT_MARK_STOP '\1'
@@ -108,7 +108,7 @@ static void *or_no_memory(void *p)
 	return p;
 }
 
-/* Keeps a text until cli_end. */
+/* Keeps a string until cli_end. */
 static char *text_keep(struct cli *cli, char *text)
 {
 	size_t size = (cli->text_count + 1) * sizeof(cli->texts[0]);
@@ -247,7 +247,7 @@ static void add_cpus(struct cli *cli, const char *text)
 	}
 }
 
-/* Deals with a shared option. */
+/* Handles a shared option. */
 static void take_shared(struct cli *cli, int option, const char *text)
 {
 	switch (option) {

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/cli_private.h"
 
-/* One number that ends at one of `ends` or at the end of the text. */
+/* A number, followed by one of `ends` or the end of the text. */
 static int take_cpu(const char **text, const char *ends, uint16_t *cpu)
 {
 	size_t len = strcspn(*text, ends);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* cli_events.c - options that choose events and their looks, for the tools that print. */
+/* cli_events.c - options that select events and how they are printed. */
 #include "cli/cli_events.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct poptOption cli_style_table[] = {
 	POPT_TABLEEND,
 };
 
-/* On a terminal that can show it, unless the user does not want it. */
+/* On a terminal that supports it, unless the user has disabled it. */
 static bool auto_color(void)
 {
 	const char *no_color = getenv("NO_COLOR");

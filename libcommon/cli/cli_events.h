@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * cli_events.h - the options by which tools choose events and how they look.
+ * cli_events.h - options that select events and how they are printed.
  *
- *	-t -o -m	which events pass (-c is in cli.h)
- *	-p -j -x -T -C	as text, a block, JSON or hex; the time; colour
+ *	-t -o -m	which events are selected (-c is in cli.h)
+ *	-p -j -x -T -C	as text, a block, JSON or hex; the time; color
  */
 #ifndef KMES_CLI_EVENTS_H
 #define KMES_CLI_EVENTS_H
@@ -13,7 +13,7 @@
 
 struct cli_events {
 	struct kmes_filter *filter;
-	const struct kmes_format *format; /* NULL: none was asked for, which is text */
+	const struct kmes_format *format; /* NULL: no option, which means text */
 	enum kmes_time_style time;
 	bool color;
 };
@@ -27,10 +27,10 @@ extern struct poptOption cli_style_table[];
 void cli_events_init(struct cli_events *events);
 void cli_events_fini(struct cli_events *events);
 
-/* Deals with an option of these tables: true. What is wrong is reported and exits 2. */
+/* Handles an option of these tables: true. Wrong values are reported and exit 2. */
 bool cli_events_take(struct cli_events *events, int option, const char *text);
 
-/* After the options: how to print. */
+/* After the options: sets how to print. */
 void cli_events_set_print(const struct cli_events *events,
 			  struct cli_print_options *print);
 

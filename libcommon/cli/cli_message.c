@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* cli_message.c - what a tool says on stderr: one safe line, one write. */
+/* cli_message.c - messages on stderr: one escaped line, one write. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -14,14 +14,14 @@
 #include "cli/cli_private.h"
 #include "kmes_msgpack.h"
 
-/* A write of this size to a pipe is not torn. */
+/* Writes to a pipe are atomic up to this size. */
 #define LINE_MAX_BYTES PIPE_BUF
 
 #define STDERR_WAIT_MS 1000
 
 const char *cli_name = "kmes";
 
-/* The escaped form of what stands at `s`, its bytes in `*taken`. */
+/* The escaped form of the character at `s`, whose length is stored in `*taken`. */
 static int escape_one(char out[16], const uint8_t *s, size_t left, int *taken)
 {
 	uint32_t cp;
@@ -56,7 +56,7 @@ bool cli_escape(char *buf, size_t size, const char *text, size_t len)
 	return len == 0;
 }
 
-/* To a stderr that nobody empties a message is lost rather than the tool stuck. */
+/* If stderr is full and not being read, the message is lost: the tool must not block. */
 static void write_stderr(const char *line, size_t len)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -76,7 +76,7 @@ static void write_stderr(const char *line, size_t len)
 	}
 }
 
-/* Appends "NAME: MESSAGE\n", escaped and cut to what one write carries. */
+/* Stores "NAME: MESSAGE\n", escaped and truncated to one atomic write. */
 static size_t line_build(char *line, size_t size, const char *format, va_list args)
 {
 	static const char cut[] = "...";

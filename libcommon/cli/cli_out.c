@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* cli_out.c - bytes on their way out: buffered, whole, and with every error noticed. */
+/* cli_out.c - buffered output: writes all bytes and reports every error. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #define POLL_MS 100
 #define STOP_PATIENCE_NS KMES_NS_PER_S
 
-/* Looks at the clock while nothing moves: is a stop being held up for too long? */
+/* To be called while nothing can be written: whether a stop has been delayed too long. */
 static bool is_stuck(uint64_t *since_ns)
 {
 	uint64_t now = kmesp_clock_ns(CLOCK_MONOTONIC);
@@ -50,7 +50,7 @@ int cli_write_all(int fd, const void *data, size_t len)
 			since_ns = 0;
 			continue;
 		}
-		/* a socket's word for it, and a terminal's */
+		/* what a socket returns, and a terminal */
 		if (n < 0 && (errno == ECONNRESET || (errno == EIO && is_abandoned(fd))))
 			return -EPIPE;
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -63,7 +63,7 @@ int cli_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* Errors are kept in `error`; a format goes on writing into the emptied buffer. */
+/* Errors are kept in `error`; a format continues in the empty buffer. */
 static int on_full(struct kmes_outbuf *buf)
 {
 	cli_out_flush((struct cli_out *)buf);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a pipe, or what else there is, takes `len` bytes without waiting. */
+/* Whether a write of `len` bytes would not block. */
 static bool takes_at_once(int fd, size_t len)
 {
 	struct pollfd out = { .fd = fd, .events = POLLOUT };
@@ -18,7 +18,7 @@ static bool takes_at_once(int fd, size_t len)
 	return len <= PIPE_BUF && poll(&out, 1, 0) > 0;
 }
 
-/* Sends what the format has written so far; the memory is free again. */
+/* Writes the output so far, and empties the buffer. */
 static void send(struct cli_printer *p)
 {
 	if (p->before_wait && !takes_at_once(p->out.fd, p->out.buf.len))
@@ -26,7 +26,7 @@ static void send(struct cli_printer *p)
 	cli_out_flush(&p->out);
 }
 
-/* The format has no room left, perhaps in the middle of an event. */
+/* The buffer is full, perhaps within an event. */
 static int on_full(struct kmes_outbuf *buf)
 {
 	send((struct cli_printer *)buf);

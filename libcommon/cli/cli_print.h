@@ -2,8 +2,8 @@
 /*
  * cli_print.h - events as lines on standard output.
  *
- * A format writes straight into the 64 KiB that go out with one write. Errors of writing
- * are kept: everything after the first one is swallowed, and the end reports it.
+ * Formats write directly to the buffer of 64 KiB that is output with one write. After the
+ * first error output is discarded; cli_print_close reports it.
  */
 #ifndef KMES_CLI_PRINT_H
 #define KMES_CLI_PRINT_H
@@ -25,25 +25,25 @@ struct cli_print_options {
 	bool color;
 	bool with_boot; /* in JSON */
 	bool line_buffered;
-	unsigned int width; /* columns, 0: as wide as lines are */
+	unsigned int width; /* columns; 0: do not truncate */
 };
 
-/* Exits 1 when something that is to be printed cannot be had. */
+/* Exits 1 if the boot ID is to be printed and cannot be read. */
 void cli_print_open(struct cli_printer *p, const struct cli_print_options *options);
 
-/* Events of another boot follow, as far as boots are printed. */
+/* The boot ID to print with the events that follow, if `with_boot`. */
 void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16]);
 
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event);
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss);
 
-/* `before(arg)` is called before each write that may have to wait for who reads. */
+/* `before(arg)` is called ahead of each write that may block. */
 void cli_print_before_wait(struct cli_printer *p, void (*before)(void *arg), void *arg);
 
-/* Sends what has been printed so far. */
+/* Writes what has been printed so far. */
 void cli_print_flush(struct cli_printer *p);
 
-/* Looks whether anybody still reads what is printed, and fails if not. */
+/* Checks whether the reader of the output is gone, which is an error then. */
 void cli_print_check_reader(struct cli_printer *p);
 
 static inline bool cli_print_has_failed(const struct cli_printer *p)
@@ -57,8 +57,8 @@ static inline int cli_print_fd(const struct cli_printer *p)
 }
 
 /*
- * Sends the rest, closes, reports errors. Returns the exit status; `*reader_is_gone`:
- * nobody reads any more, which is to be passed over in silence.
+ * Writes the rest, closes, and reports errors. Returns the exit status; `*reader_is_gone`:
+ * the reader has closed its end, which is not reported.
  */
 int cli_print_close(struct cli_printer *p, bool *reader_is_gone);
 

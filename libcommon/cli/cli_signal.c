@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * cli_signal.c - stopping in order, and leaving dispositions as they were found.
+ * cli_signal.c - signals to stop, and the dispositions of children.
  *
- * A write that blocks is woken by the stop signal only if it arrives during the write;
- * just before, it would be waited for in vain. So the first stop signal starts a timer
- * whose SIGALRM comes again and again.
+ * A signal interrupts a blocking write only if it arrives during the call; the write does
+ * not return if it arrives just before. So the first signal to stop starts a timer, which
+ * repeats SIGALRM.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,11 +18,11 @@
 
 #define STOP_TICK_US 250000
 
-/* Threads look at it while a handler may write it. */
+/* Read by threads while a handler may write it. */
 static volatile sig_atomic_t stop_signal;
 static volatile sig_atomic_t arrived[NSIG];
 
-/* What is changed whatever it was, as the tool was started with it. */
+/* Dispositions that are always changed, as the tool was started with them. */
 static struct sigaction original_pipe, original_size, original_alarm;
 static sigset_t original_mask;
 
@@ -32,13 +32,13 @@ void cli_signals_begin(void)
 
 	sigemptyset(&ignore.sa_mask);
 	sigaction(SIGPIPE, &ignore, &original_pipe);
-	/* A file that may grow no more is a full disk, not the end. */
+	/* The limit of file size is handled like a full disk. */
 	sigaction(SIGXFSZ, &ignore, &original_size);
 	sigaction(SIGALRM, NULL, &original_alarm);
 	sigprocmask(SIG_SETMASK, NULL, &original_mask);
 }
 
-/* A handler without SA_RESTART; false: the signal was ignored at the start, and stays so. */
+/* A handler without SA_RESTART; false: the signal was ignored at the start and still is. */
 static bool catch_signal(int sig, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler };

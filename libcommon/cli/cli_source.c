@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* cli_source.c - which source a tool reads from or emits to. */
+/* cli_source.c - the source that a tool reads from or emits to. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ const char *cli_source_name(const struct cli *cli)
 	return from_env;
 }
 
-/* What is still open when a tool ends at an error leaves nothing behind in the kernel. */
+/* A source that is open when a tool exits by an error leaves nothing in the kernel. */
 static struct kmes_source *left_open;
 
 static void close_left(void)
@@ -49,7 +49,7 @@ void cli_source_die_if_stopped(struct kmes_source *src)
 
 static struct rlimit original_files;
 
-/* A ring takes up to two descriptors: the usual 1024 are too few for 512 rings. */
+/* A ring needs up to two descriptors: the usual 1024 do not suffice for 512 rings. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;

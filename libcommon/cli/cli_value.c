@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* cli_value.c - numbers, times, sizes and rates as they are typed, exactly. */
+/* cli_value.c - numbers, times, sizes and rates, parsed exactly. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ int cli_parse_number(uint64_t *number, const char *text)
 	return *text ? -EINVAL : rc;
 }
 
-/* ns in a unit; 0: no such unit. */
+/* ns in a unit, or 0 if there is no such unit. */
 static uint64_t time_unit(const char *name)
 {
 	static const struct {
@@ -37,8 +37,8 @@ static uint64_t time_unit(const char *name)
 }
 
 /*
- * The digits behind a point as a part of `unit`. Less than a nanosecond counts as one: a
- * time that is not 0 must not become 0. Digits that add nothing may go on for ever.
+ * The digits after a point, as a fraction of `unit`, rounded up to a nanosecond: a time
+ * that is not 0 must not become 0. There is no limit to the number of digits.
  */
 static uint64_t fraction_of(const char *digits, uint64_t unit)
 {
@@ -161,7 +161,7 @@ uint64_t cli_rate(struct cli *cli, const char *text)
 	int rc = cli_parse_rate(&per_second, text);
 
 	if (rc == -ERANGE)
-		cli_value_error(cli, "too many a second", text);
+		cli_value_error(cli, "more than 2^64-1 per second", text);
 	if (rc || !per_second)
 		cli_value_error(cli, "not a rate such as 100 or 100/s", text);
 	return per_second;

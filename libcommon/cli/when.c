@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* when.c - parses points in time, and finds the day that a time of day means. */
+/* when.c - parses points in time, and resolves a time of day to a date. */
 #include "cli/when.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define MINUTE_NS (60 * KMES_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
 
-/* What a time of day may say of its zone. */
+/* The time zone after a time of day. */
 struct zone {
 	bool given;
 	int64_t east_ns;
@@ -35,7 +35,7 @@ static bool take_fraction(const char **s, uint32_t *ns, uint64_t *unit_ns)
 	return n != 0;
 }
 
-/* HH:MM[:SS[.f]], without the colons where `basic` says so. */
+/* HH:MM[:SS[.f]], without the colons if `basic`. */
 static bool take_clock(const char **s, bool basic, struct kmes_when *when)
 {
 	int hour, minute, second = 0;
@@ -96,7 +96,7 @@ static bool take_date(const char **s, bool basic, struct tm *tm)
 	return true;
 }
 
-/* The seconds since the epoch of a time on a date, in this zone. */
+/* Seconds since the epoch, in UTC or local time. */
 static int64_t seconds_at(struct tm date, uint64_t clock_ns, bool local)
 {
 	date.tm_hour = (int)(clock_ns / HOUR_NS);
@@ -106,7 +106,7 @@ static int64_t seconds_at(struct tm date, uint64_t clock_ns, bool local)
 	return local ? mktime(&date) : timegm(&date);
 }
 
-/* A point since the epoch that covers when->unit_ns; 64 bits must tell all of it. */
+/* A point since the epoch; the when->unit_ns from there must fit in 64 bits. */
 static const char *set_point(struct kmes_when *when, int64_t seconds, uint64_t ns)
 {
 	uint64_t last;
@@ -183,8 +183,8 @@ static const char *parse_age(struct kmes_when *when, const char *s, uint64_t now
 }
 
 /*
- * A number alone. Printed ones are told by their form; short ones are an age in seconds;
- * what is between the two could be either and is refused.
+ * A bare number. Printed times are recognized by their form; short numbers are an age in
+ * seconds; numbers in between are ambiguous and refused.
  */
 static const char *parse_bare(struct kmes_when *when, const char *s, uint64_t now_ns)
 {
@@ -209,19 +209,19 @@ static const char *parse(struct kmes_when *when, const char *text, uint64_t now_
 			 bool local)
 {
 	size_t n = kmesp_count_digits(text, NULL);
-	const char *behind = text + n;
+	const char *after = text + n;
 
 	if (*text == '@')
 		return parse_epoch(when, text + 1);
-	if (*behind == ':')
+	if (*after == ':')
 		return parse_clock(when, text, local);
-	if (n == 4 && *behind == '-')
+	if (n == 4 && *after == '-')
 		return parse_iso(when, text, false, local);
-	if (n == 8 && (*behind == 'T' || *behind == 't'))
+	if (n == 8 && (*after == 'T' || *after == 't'))
 		return parse_iso(when, text, true, local);
-	if (*behind == '.')
-		behind += 1 + kmesp_count_digits(behind + 1, NULL);
-	if (n && !*behind)
+	if (*after == '.')
+		after += 1 + kmesp_count_digits(after + 1, NULL);
+	if (n && !*after)
 		return parse_bare(when, text, now_ns);
 	return parse_age(when, text, now_ns);
 }
@@ -234,7 +234,7 @@ int kmesp_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns,
 	return *why ? -EINVAL : 0;
 }
 
-/* The time of day on the day of `base_ns`, moved by some days; 0 when before 1970. */
+/* The time of day, `days` days after that of `base_ns`; 0 if before 1970. */
 static uint64_t clock_near(const struct kmes_when *when, uint64_t base_ns, int days)
 {
 	time_t base = (time_t)(base_ns / KMES_NS_PER_S);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* filter.c - the conditions on an event, the cheap ones asked first. */
+/* filter.c - the conditions on an event, cheap ones first. */
 #include "filter/filter.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ int kmesp_filter_add_type(struct kmes_filter *filter, const char *text,
 		return no_memory(err);
 	globs->list = list;
 	if (!*pattern)
-		return kmes_error_set(err, -EINVAL, "no type is empty: '%s'", text);
+		return kmes_error_set(err, -EINVAL, "empty type: '%s'", text);
 	rc = kmesp_glob_new(&list[globs->count], pattern, strlen(pattern), &why);
 	if (rc == -EINVAL)
 		return kmes_error_set(err, rc, "%s in the type: '%s'", why, text);

@@ -6,7 +6,7 @@
 
 #include "filter/match_private.h"
 
-/* The operator that starts at `s`, and its length; 0: none does. */
+/* The operator at `s`, and its length, or 0. */
 static size_t operator_at(const char *s, enum match_op *op)
 {
 	bool with_equal = s[0] && s[1] == '=';
@@ -29,7 +29,7 @@ static size_t operator_at(const char *s, enum match_op *op)
 	}
 }
 
-/* The list index that a key may also mean: digits without needless zeros. */
+/* The list index that a key may also mean: digits without leading zeros. */
 static uint32_t index_from_key(const char *key, uint32_t len)
 {
 	uint64_t v = 0;
@@ -45,7 +45,7 @@ static uint32_t index_from_key(const char *key, uint32_t len)
 	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
 }
 
-/* Ends the step whose key was collected up to `end`. NULL, or what is wrong. */
+/* Completes the step whose key ends at `end`. NULL, or what is wrong. */
 static const char *finish_step(struct kmes_match *match, const char *key, const char *end,
 			       bool any)
 {
@@ -54,7 +54,7 @@ static const char *finish_step(struct kmes_match *match, const char *key, const 
 	if (key == end)
 		return "an empty key";
 	if (match->count == KMES_MP_DEPTH_MAX)
-		return "more keys than a payload has levels";
+		return "more keys than levels of nesting";
 	step = &match->steps[match->count++];
 	step->key = key;
 	step->len = (uint32_t)(end - key);
@@ -64,13 +64,13 @@ static const char *finish_step(struct kmes_match *match, const char *key, const 
 }
 
 /*
- * Splits the path, up to the first operator, into steps; their keys, without escapes,
- * are collected in match->keys. `*rest` is what stands behind the operator.
+ * Splits the path, up to the first operator, into steps; their keys, without escapes, are
+ * stored in match->keys. `*rest` is what follows the operator.
  */
 static const char *parse_path(struct kmes_match *match, const char *s, const char **rest)
 {
 	char *key = match->keys, *out = key;
-	bool star = false; /* the step holds an unescaped one */
+	bool star = false; /* the step has an unescaped one */
 	const char *why;
 	size_t len = 0;
 
@@ -85,9 +85,9 @@ static const char *parse_path(struct kmes_match *match, const char *s, const cha
 		}
 		if (*s == '\\') {
 			if (!*++s)
-				return "nothing behind the last '\\'";
+				return "nothing after the last '\\'";
 			if (!strchr(".=\\!<>*", *s))
-				return "an escape of nothing special";
+				return "an escaped character that is not special";
 		} else if (*s == '*') {
 			star = true;
 		}
@@ -97,7 +97,7 @@ static const char *parse_path(struct kmes_match *match, const char *s, const cha
 	return finish_step(match, key, out, star);
 }
 
-/* What stands behind the operator. NULL, or what is wrong; `*rc` is -ENOMEM in need. */
+/* Parses what follows the operator. NULL, or what is wrong; `*rc` may be -ENOMEM. */
 static const char *parse_operand(struct kmes_match *match, const char *text, int *rc)
 {
 	const char *why = NULL;
@@ -113,7 +113,7 @@ static const char *parse_operand(struct kmes_match *match, const char *text, int
 		*rc = kmesp_number_parse(&match->number, text);
 		if (*rc == -EINVAL)
 			return "not compared with a number";
-		return *rc == -ERANGE ? "compared with too big a number" : NULL;
+		return *rc == -ERANGE ? "compared with a number out of range" : NULL;
 	}
 }
 

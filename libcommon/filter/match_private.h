@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* match_private.h - a condition as it was parsed, for the walk over payloads. */
+/* match_private.h - a parsed condition, for the walk over payloads. */
 #ifndef KMES_MATCH_PRIVATE_H
 #define KMES_MATCH_PRIVATE_H
 #include "base/glob.h"
@@ -22,7 +22,7 @@ enum match_op {
 struct step {
 	const char *key;
 	uint32_t len;
-	uint32_t index; /* of a list; UINT32_MAX: the key is no index */
+	uint32_t index; /* of a list; UINT32_MAX: the key is not an index */
 	bool any;	/* a lone star */
 };
 
@@ -30,9 +30,9 @@ struct kmes_match {
 	enum match_op op;
 	struct kmes_glob *glob;
 	struct kmes_number number;
-	struct kmes_outbuf text; /* of the value at hand */
+	struct kmes_outbuf text; /* of the current value */
 	uint32_t count;		 /* of steps, at least 1 */
-	char *keys;		 /* what the steps' keys point into */
+	char *keys;		 /* storage of the steps' keys */
 	struct step steps[KMES_MP_DEPTH_MAX];
 };
 

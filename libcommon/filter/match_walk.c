@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* match_walk.c - walks a payload along a condition's path, and compares what is there. */
+/* match_walk.c - follows a condition's path through a payload, and compares the fields. */
 #include <string.h>
 
 #include "filter/match_private.h"
@@ -11,10 +11,10 @@ static bool is_container(const struct kmes_mp_token *tok)
 	return tok->type == KMES_MP_ARRAY || tok->type == KMES_MP_MAP;
 }
 
-/* What a value, from `start` to `end`, and its key's name tell about it. */
+/* A value, from `start` to `end`, and what its key says of it. */
 struct value {
 	const uint8_t *start, *end;
-	struct kmes_mp_token tok; /* the first, or only, one */
+	struct kmes_mp_token tok; /* the first one */
 	enum kmes_hint hint;
 };
 
@@ -27,7 +27,7 @@ static bool decimal_matches(const struct kmes_glob *glob, const struct kmes_mp_t
 	return kmesp_glob_matches(glob, text, (size_t)(end - text));
 }
 
-/* Against the text that kmes-dump prints for the value. */
+/* With the text that kmes-dump prints for the value. */
 static bool printed_matches(struct kmes_match *match, const struct value *value)
 {
 	struct kmes_outbuf *out = &match->text;
@@ -103,15 +103,15 @@ static bool value_passes(struct kmes_match *match, const struct value *value)
 
 /* A container on the way down the path. */
 struct level {
-	uint32_t left;	/* elements or pairs still to come */
+	uint32_t left;	/* remaining elements or pairs */
 	uint32_t index; /* of the next element of a list */
 	bool is_map;
 	enum kmes_hint hint; /* for the elements of a list */
 };
 
 /*
- * Steps over the values inside a container, if it is one: a count and no depth, as they
- * only have to be passed. False at a fault, as in all that follows.
+ * Skips the contents of a container, if it is one; a count suffices for that, without a
+ * depth. False if malformed, as below.
  */
 static bool skip_inside(const uint8_t **pos, const uint8_t *end,
 			const struct kmes_mp_token *container)
@@ -129,7 +129,7 @@ static bool skip_inside(const uint8_t **pos, const uint8_t *end,
 	return true;
 }
 
-/* Is this key of a map the one? Others than strings are known by their text. */
+/* Whether a key of a map is the one. Keys other than strings are compared as text. */
 static bool is_key(const struct step *step, const struct kmes_mp_token *key)
 {
 	char text[24], *end;
@@ -159,8 +159,8 @@ static bool is_key(const struct step *step, const struct kmes_mp_token *key)
 }
 
 /*
- * Goes to the next element of a level: whether the step of the path takes it, and what
- * its key says about its value.
+ * Advances to the next element of a level; returns whether the step of the path matches
+ * it, and what its key says about its value.
  */
 static bool next_element(struct level *level, const struct step *step,
 			 const uint8_t **pos, const uint8_t *end, bool *taken,
@@ -198,7 +198,7 @@ bool kmesp_match_passes(struct kmes_match *match, const uint8_t *payload, uint32
 	struct level levels[KMES_MP_DEPTH_MAX];
 	const uint8_t *pos = payload, *end = payload + len;
 	struct value value = { .hint = KMES_HINT_NONE };
-	uint32_t depth = 0; /* of the steps that are taken so far */
+	uint32_t depth = 0; /* steps taken so far */
 	bool taken;
 
 	if (kmes_mp_step(&pos, end, &value.tok) || !is_container(&value.tok))

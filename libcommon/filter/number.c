@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* number.c - parsing numbers in any locale, comparing them without rounding. */
+/* number.c - parses numbers in any locale, and compares them without rounding. */
 #include "filter/number.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static const char *skip_digits(const char *s)
 	return s + kmesp_count_digits(s, NULL);
 }
 
-/* Where the text stops being a number; `*integer` says whether it is written as one. */
+/* The end of the number at `text`; `*integer`: it is written as an integer. */
 static const char *scan(const char *text, bool *integer)
 {
 	const char *s = text + (*text == '-');
@@ -45,7 +45,7 @@ static const char *scan(const char *text, bool *integer)
 	return end;
 }
 
-/* Reads digits, with a minus or without; -ERANGE when no integer kind holds them. */
+/* Reads digits, with or without a minus sign; -ERANGE: neither kind can store them. */
 static int parse_integer(struct kmes_number *number, const char *text)
 {
 	bool negative = *text == '-';
@@ -64,7 +64,7 @@ static int parse_integer(struct kmes_number *number, const char *text)
 	return 0;
 }
 
-/* The program's locale may write its fractions with a comma. */
+/* The decimal separator of the process's locale may be a comma. */
 static int parse_real(struct kmes_number *number, const char *text)
 {
 	locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -130,7 +130,7 @@ static int compare_reals(double a, double b)
 	return (a > b) - (a < b);
 }
 
-/* A double that is cut to an integer within its range loses its fraction, nothing else. */
+/* Converting a double within the range of the integer discards its fraction only. */
 static int compare_unsigned_real(uint64_t u, double d)
 {
 	uint64_t whole;

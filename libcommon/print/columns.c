@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* columns.c - how wide code points are, and lines cut to a width. */
+/* columns.c - the width of code points, and lines truncated to a width. */
 #include "print/columns.h"
 
 #include "kmes_msgpack.h"
@@ -9,9 +9,9 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Made from the Unicode Character Database 14.0: categories and East Asian width. */
+/* Generated from the Unicode Character Database 14.0: categories and East Asian width. */
 
-/* Combining marks, joiners, and what is not shown. */
+/* Combining marks, joiners, and invisible code points. */
 static const struct range zero_columns[] = {
 	{ 0x300, 0x36f },     { 0x483, 0x489 },	    { 0x591, 0x5bd },
 	{ 0x5bf, 0x5bf },     { 0x5c1, 0x5c2 },	    { 0x5c4, 0x5c5 },
@@ -178,7 +178,7 @@ unsigned int kmesp_code_point_columns(uint32_t cp)
 	return IS_IN(cp, two_columns) ? 2 : 1;
 }
 
-/* The bytes of an SGR sequence, which stands whole in the text. */
+/* The length of an SGR sequence, which the text contains in full. */
 static uint32_t sgr_size(const uint8_t *s, uint32_t len)
 {
 	uint32_t n = 1;
@@ -217,7 +217,7 @@ static uint32_t code_point_size(const uint8_t *s, uint32_t len, unsigned int *co
 	return size;
 }
 
-/* The bytes of what must not be torn at s, and the columns it takes. */
+/* The length of the indivisible unit at s, and the columns it takes. */
 static uint32_t unit_size(const uint8_t *s, uint32_t len, unsigned int *columns)
 {
 	*columns = 1;
@@ -238,7 +238,7 @@ static char *cut_line(struct kmes_cutter *cutter, char *p)
 	return cutter->is_colored ? kmesp_put_lit(p, KMES_SGR_RESET) : p;
 }
 
-/* Pass on one unit, or leave it out. */
+/* Passes one unit on, or drops it. */
 static char *cut_unit(struct kmes_cutter *cutter, char *p, const uint8_t *s,
 		      uint32_t size, unsigned int columns)
 {

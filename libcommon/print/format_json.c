@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* format_json.c - events as JSON, an object a line. */
+/* format_json.c - events as JSON, one object per line. */
 #include "base/clock.h"
 #include "base/float.h"
 #include "payload.h"
@@ -8,9 +8,9 @@
 #include "print/sid_guid.h"
 #include "print/value.h"
 
-/* ---- keys that are no strings: the text form of the value as a string ---- */
+/* ---- keys other than strings: the text form of the value, as a string ---- */
 
-/* Passes text on as the inside of a JSON string. */
+/* Escapes text for the inside of a JSON string. */
 struct quoter {
 	struct kmes_outbuf out;
 	struct kmes_outbuf *target;
@@ -58,7 +58,7 @@ static char *put_quoted(struct kmes_outbuf *out, char *p, const uint8_t *s, uint
 	return kmesp_put_char(p, '"');
 }
 
-/* Our own tags begin with $, so a stranger's key that does gets one more. */
+/* Tags begin with $, so an event's key that does so gets another one. */
 static char *put_string_key(struct kmes_outbuf *out, char *p, const uint8_t *s,
 			    uint32_t len)
 {
@@ -69,7 +69,7 @@ static char *put_string_key(struct kmes_outbuf *out, char *p, const uint8_t *s,
 	return kmesp_put_char(p, '"');
 }
 
-/* JSON's numbers are doubles: a float is written as the double that has its value. */
+/* Numbers of JSON are doubles: a float is printed as the double of the same value. */
 static char *put_float_or_null(char *p, uint64_t bits)
 {
 	return kmesp_float64_is_finite(bits) ? kmesp_put_float64(p, bits)
@@ -210,7 +210,7 @@ static char *put_json_value(struct kmes_outbuf *out, char *p, struct kmes_walk *
 
 /* ---- lines ---- */
 
-/* Without leading zeros, which JSON's numbers cannot have. */
+/* Without leading zeros, which JSON does not allow. */
 static char *put_ts_ns(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 {
 	uint32_t ns;

@@ -8,7 +8,7 @@
 #include "print/sid_guid.h"
 #include "print/value.h"
 
-/* Deeper than this a block goes on within the line, so that indentation stays bounded. */
+/* Deeper values are printed within the line, so that indentation stays bounded. */
 #define BLOCK_DEPTH_MAX 32
 #define INDENT 4
 
@@ -26,7 +26,7 @@ static char *put_separator(char *p)
 	return kmesp_put_lit(p, "  ");
 }
 
-/* Seconds and microseconds since the event before, cut towards zero. */
+/* Seconds and microseconds since the previous event, rounded towards zero. */
 static char *put_delta(char *p, struct kmes_formatter *f, uint64_t ts_ns)
 {
 	uint64_t last_ns = f->has_last ? f->last_ns : ts_ns;
@@ -74,7 +74,7 @@ static char *put_origin(char *p, uint8_t origin)
 	return kmesp_put_bytes(p, name, strlen(name));
 }
 
-/* No producer sends an event without a type, but a broken ring may hold one. */
+/* No producer sends an event without a type, but a corrupt ring may contain one. */
 static char *put_event_type(struct kmes_outbuf *out, char *p, const struct kmes_event *e)
 {
 	if (!e->type_len)
@@ -196,7 +196,7 @@ static char *put_inline(struct kmes_outbuf *out, char *p, struct kmes_walk *w,
 	return p;
 }
 
-/* Does a container begin here that gets lines of its own? */
+/* Whether a container begins here that is printed in lines of its own. */
 static bool opens_block(const struct kmes_walk *w)
 {
 	const uint8_t *pos = w->pos;
@@ -302,7 +302,7 @@ static void put_loss(struct kmes_formatter *f, struct kmes_outbuf *out,
 	kmesp_out_end(out, kmesp_put_char(p, '\n'));
 }
 
-/* ---- the formats: the same, through a cutter where a width is given ---- */
+/* ---- the formats: as above, through a cutter if there is a width ---- */
 
 #define FORMAT(word, put)                                                                \
 	static void word##_event(struct kmes_formatter *f, struct kmes_outbuf *out,      \

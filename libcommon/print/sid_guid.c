@@ -18,7 +18,7 @@ static bool is_sid(const uint8_t *s, uint32_t len)
 	       len == SID_HEAD + 4 * (uint32_t)s[1];
 }
 
-/* The three forms of the extension; a fraction of a second or more is no nanoseconds. */
+/* The three forms of the extension; nanoseconds must be less than a second. */
 static bool is_timestamp(const struct kmes_mp_token *tok, struct kmes_moment *moment)
 {
 	uint64_t v;
@@ -67,7 +67,7 @@ enum kmes_special kmesp_special_of(const struct kmes_mp_token *tok, enum kmes_hi
 	}
 }
 
-/* An authority that does not fit into 32 bits is written in hex. */
+/* An authority that exceeds 32 bits is printed in hex. */
 char *kmesp_put_sid(char *p, const uint8_t *sid)
 {
 	uint32_t high = kmes_mp_number(sid + 2, 2);
@@ -89,7 +89,7 @@ char *kmesp_put_sid(char *p, const uint8_t *sid)
 	return p;
 }
 
-/* 16 bytes as they are read: four at a time, with dashes where they belong. */
+/* 16 bytes in memory order, with the dashes of a UUID. */
 static char *put_words(char *p, const uint32_t *words)
 {
 	char digits[24];
@@ -134,7 +134,7 @@ bool kmesp_guid_is_null(const uint8_t *guid)
 	return !(halves[0] | halves[1]);
 }
 
-/* Windows' names by bit, those of files for the low half. */
+/* Windows' names of the bits; in the low half those for files. */
 static const char *const access_names[32] = {
 	[0] = "FILE_READ_DATA",
 	[1] = "FILE_WRITE_DATA",
@@ -158,7 +158,7 @@ static const char *const access_names[32] = {
 	[31] = "GENERIC_READ",
 };
 
-/* The parentheses are there for no bits too: without them it would be two binary bytes. */
+/* Parentheses even if no bit is set: without them the text would be that of a binary. */
 char *kmesp_put_mask(char *p, uint32_t mask)
 {
 	uint32_t unknown = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* sid_guid.h - values that are more than their bytes: SIDs, GUIDs, access masks, times. */
+/* sid_guid.h - values with a meaning of their own: SIDs, GUIDs, access masks, times. */
 #ifndef KMES_SID_GUID_H
 #define KMES_SID_GUID_H
 
@@ -18,11 +18,11 @@ struct kmes_moment {
 	uint32_t ns;
 };
 
-/* What a scalar is, told by its type and its key; `moment` is set for a KMES_TIME. */
+/* What a scalar is, by its type and its key; `moment` is set for a KMES_TIME. */
 enum kmes_special kmesp_special_of(const struct kmes_mp_token *tok, enum kmes_hint hint,
 				   struct kmes_moment *moment);
 
-/* Longest texts of the functions below. */
+/* The longest output of the functions below. */
 #define KMES_SID_TEXT_MAX 192
 #define KMES_GUID_TEXT 36
 #define KMES_MASK_TEXT_MAX 512
@@ -33,7 +33,7 @@ char *kmesp_put_sid(char *p, const uint8_t *sid);
 /* 6f9619ff-8b86-d011-b42d-00c04fc964ff, from 16 bytes in Microsoft's order. */
 char *kmesp_put_guid(char *p, const uint8_t *guid);
 
-/* The same look from 16 bytes in the order in which they are read. */
+/* The same form from 16 bytes in memory order. */
 char *kmesp_put_uuid(char *p, const uint8_t *uuid);
 
 bool kmesp_guid_is_null(const uint8_t *guid);

@@ -7,7 +7,7 @@
 #include "print/sid_guid.h"
 #include "print/time_text.h"
 
-/* Marks for what no bare key holds: neither letters nor digits, nor any of "_.-". */
+/* Marks bytes that need quotes in a key: not letters, digits or any of "_.-". */
 static inline kmes_marks16 strange_marks(kmes_bytes16 v)
 {
 	kmes_marks16 letters = ((kmes_bytes16)((v | 0x20) - 'a') < 26);
@@ -16,7 +16,7 @@ static inline kmes_marks16 strange_marks(kmes_bytes16 v)
 	return ~(letters | others | (v == '_'));
 }
 
-/* Words that mean a value. */
+/* Words that are values. */
 static bool is_literal_word(const uint8_t *key, uint32_t len)
 {
 	switch (len) {
@@ -37,14 +37,14 @@ static bool copy_bare_long(char *p, const uint8_t *key, uint32_t len)
 	kmes_marks16 strange = { 0 };
 
 	for (uint32_t n = 0; n < len; n += 16) {
-		if (n > len - 16) /* the last sixteen, some of them again */
+		if (n > len - 16) /* the last sixteen bytes, which overlap */
 			n = len - 16;
 		strange |= strange_marks(kmesp_bytes16_copy(p + n, key + n));
 	}
 	return !kmesp_marks16_any(strange);
 }
 
-/* Copy a key; may it stand bare? A digit, a dot or a sign begins a number. */
+/* Copies a key; false: it needs quotes. A digit, dot or sign begins a number. */
 static inline bool copy_bare(char *p, const uint8_t *key, uint32_t len)
 {
 	if (!len || key[0] <= '9' || is_literal_word(key, len))
@@ -106,7 +106,7 @@ char *kmesp_put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_to
 {
 	struct kmes_moment moment;
 
-	/* Most values */
+	/* most values */
 	if (tok->type == KMES_MP_UINT && hint != KMES_HINT_ACCESS)
 		return kmesp_put_u64(p, tok->value.u);
 	if (tok->type == KMES_MP_STR)
@@ -128,7 +128,7 @@ char *kmesp_put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_to
 	return put_plain(out, p, tok);
 }
 
-/* A name that is longer than a piece of output is no name: quoted. */
+/* A key longer than a piece of output is quoted. */
 static inline char *put_string_key(struct kmes_outbuf *out, char *p, const uint8_t *key,
 				   uint32_t len)
 {
@@ -152,7 +152,7 @@ char *kmesp_put_key(struct kmes_outbuf *out, char *p, const struct kmes_mp_token
 	return color ? kmesp_put_lit(p, KMES_SGR_RESET) : p;
 }
 
-/* The usual key, when one comes; NULL for others. */
+/* The usual kind of key, if it is next; NULL for others. */
 static inline char *put_short_key(struct kmes_outbuf *out, char *p, struct kmes_walk *w)
 {
 	const uint8_t *key;
@@ -163,7 +163,7 @@ static inline char *put_short_key(struct kmes_outbuf *out, char *p, struct kmes_
 	return kmesp_put_lit(put_string_key(out, p, key, len), ": ");
 }
 
-/* The unsigned numbers that come next in a list, but for its last item. */
+/* Unsigned numbers in a list, up to its last item. */
 static inline char *put_numbers(struct kmes_outbuf *out, char *p, struct kmes_walk *w)
 {
 	uint64_t number;
