@@ -106,10 +106,10 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_equal "$(XDG_RUNTIME_DIR=$KMES_TMP/run kmes-stat -S sim -j | jq -r .source)" sim
 }
 
-@test "a folder that is not there and a name that is too long are errors" {
+@test "a directory that does not exist and a name that is too long are errors" {
 	run --separate-stderr kmes-sim --socket=none/sock
 	assert_status 1
-	assert_equal "$stderr" "kmes-sim: none: cannot open the folder: No such file or directory"
+	assert_equal "$stderr" "kmes-sim: none: cannot open the directory: No such file or directory"
 	run --separate-stderr kmes-sim --socket="$(printf 'x%.0s' {1..108})"
 	assert_usage_error "^kmes-sim: --socket: too long: 'xxxx"
 	XDG_RUNTIME_DIR=/$(printf 'x%.0s' {1..108}) run --separate-stderr kmes-sim
