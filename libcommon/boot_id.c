@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* boot_id.c - identities that the kernel tells as text. */
+/* boot_id.c - reads ids that the kernel shows as text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

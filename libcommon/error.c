@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* error.c - sentences for users, where an errno is not enough. */
+/* error.c - formats messages for users, where an errno is not enough. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* event.c - takes an event apart: the packed header, the type's text, the payload. */
+/* event.c - parses an event: the packed header, type and payload. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ int kmes_event_parse(struct kmes_event *event, const void *buf, size_t len, uint
 	if (len < KMES_HEADER_SIZE)
 		return 0;
 
-	/* A later revision may have a longer header: what we know stands at its start. */
+	/* A later revision may have a longer header, which begins with these fields. */
 	memcpy(&h, bytes, KMES_HEADER_SIZE);
 	if (h.header_size < KMES_HEADER_SIZE + (uint32_t)h.type_len ||
 	    h.header_size > event->size)

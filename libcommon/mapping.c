@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* mapping.c - attaches to one ring, maps it and makes sure what it is (2.3). */
+/* mapping.c - attaches to one ring, maps and verifies it (doc/protocol.md, Attaching). */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ void kmes_mapping_close(struct kmes_mapping *map)
 	}
 }
 
-/* Attaches without any look at the pages. */
+/* Attaches and maps; does not look at the pages. */
 static int attach(struct kmes_mapping *map, struct kmes_source *src, uint16_t cpu,
 		  struct kmes_error *err)
 {
@@ -53,13 +53,12 @@ static int verify(const struct kmes_mapping *map, struct kmes_error *err)
 				      "cpu%u: ring version %u, this program reads %u",
 				      map->cpu, page->version, KMES_RING_VERSION);
 	if (page->cpu_id != map->cpu)
-		return kmes_error_set(err, -EPROTO,
-				      "cpu%u: the ring says that it is cpu%u's", map->cpu,
-				      page->cpu_id);
+		return kmes_error_set(err, -EPROTO, "cpu%u: the ring belongs to cpu%u",
+				      map->cpu, page->cpu_id);
 	if (page->capacity != map->view.capacity)
 		return kmes_error_set(
 			err, -EPROTO,
-			"cpu%u: the ring's capacity is %llu, attaching told %llu",
+			"cpu%u: the ring's capacity is %llu, but attaching returned %llu",
 			map->cpu, (unsigned long long)page->capacity,
 			(unsigned long long)map->view.capacity);
 	if (page->capacity < KMES_PAGE_SIZE || page->capacity & (page->capacity - 1))
@@ -75,10 +74,10 @@ static int verify(const struct kmes_mapping *map, struct kmes_error *err)
 }
 
 /*
- * A swap between attach and this look leaves a replaced page that already shows the next
- * generation, and later ones after a while. The ring is the current one if that is the
- * birth generation which the source told, or what a second attach finds as well: then it
- * is the second one for sure, whatever the first one is [A13].
+ * If the ring was replaced between attach and this check, the page already shows the
+ * next generation, and later ones after a while. The ring is the current one if the
+ * page shows the generation that the source reported, or if a second attach finds the
+ * same generation: then the second ring is current, whatever the first one is [A13].
  */
 static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 		   struct kmes_error *err)
@@ -89,7 +88,7 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 		uint64_t seen = kmes_load_acquire(&map->view.producer->generation);
 		int rc;
 
-		/* Generations start at 1: this page would never be confirmed. */
+		/* Generations start at 1: this page could never be confirmed. */
 		if (!seen)
 			return kmes_error_set(err, -EPROTO,
 					      "cpu%u: the ring has no generation",
@@ -100,7 +99,7 @@ static int confirm(struct kmes_mapping *map, struct kmes_source *src,
 		if (rc == 0)
 			rc = verify(&again, err);
 		if (rc < 0 || (map->generation && again.generation == map->generation)) {
-			/* The same ring: its page is wrong, as its reader will find. */
+			/* The same ring: its page is wrong, as its reader will report. */
 			kmes_mapping_close(&again);
 			return rc;
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* payload.c - whether a payload can be walked, and what keys say about values. */
+/* payload.c - validates a payload; hints from the names of keys. */
 #include "payload.h"
 
 enum kmes_mp_fault kmesp_payload_check(const uint8_t *payload, uint32_t len)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * payload.h - walking a payload value by value, and what a key's name says about a value.
+ * payload.h - walks a payload token by token, with hints from the names of keys.
  *
- * A walk is only for bytes that kmesp_payload_check() has accepted. It is a loop of
- * kmesp_walk_next(), which gives one token and where it stands; after a scalar or an empty
- * container, and after the last value of a container, the value is complete:
- * kmesp_walk_done() says what comes then.
+ * Only bytes that kmesp_payload_check() has accepted may be walked. A walk is a loop of
+ * kmesp_walk_next(), which returns one token; kmesp_walk_place() is where it is. A
+ * scalar and an empty container complete a value, and so does the last value of a
+ * container: kmesp_walk_done() returns what follows.
  */
 #ifndef KMES_PAYLOAD_H
 #define KMES_PAYLOAD_H
@@ -16,7 +16,7 @@
 #include "kmes.h"
 #include "kmes_msgpack.h"
 
-/* The words for a fault, for messages. */
+/* Describes a fault, for messages. */
 static inline const char *kmesp_mp_reason(enum kmes_mp_fault fault)
 {
 	switch (fault) {
@@ -40,7 +40,7 @@ static inline const char *kmesp_mp_reason(enum kmes_mp_fault fault)
 	return "unknown";
 }
 
-/* What the name of a key tells about its value. */
+/* What the name of a key suggests about its value. */
 enum kmes_hint {
 	KMES_HINT_NONE,
 	KMES_HINT_SID,	  /* ...sid: a binary value may be a SID */
@@ -49,7 +49,7 @@ enum kmes_hint {
 	KMES_HINT_ACCESS, /* access, ..._access but not last_access: an access mask */
 };
 
-/* Where a token stands. */
+/* The place of a token. */
 enum kmes_place {
 	KMES_AT_TOP,
 	KMES_AT_ITEM,  /* of a list */
@@ -57,17 +57,17 @@ enum kmes_place {
 	KMES_AT_VALUE, /* of a map */
 };
 
-/* What follows a value that is complete. */
+/* What follows a complete value. */
 enum kmes_then {
 	KMES_THEN_END,	 /* nothing: it was the top value */
 	KMES_THEN_VALUE, /* the value of this key */
 	KMES_THEN_NEXT,	 /* another item or key */
-	KMES_THEN_CLOSE, /* the end of its container, which is complete with it */
+	KMES_THEN_CLOSE, /* the end of its container, which is now complete, too */
 };
 
-/* An open container, told by KMES_AT_ITEM or KMES_AT_KEY, or what is around the top. */
+/* An open container (KMES_AT_ITEM: a list, KMES_AT_KEY: a map), or the top. */
 struct kmes_level {
-	uint32_t left; /* values to come, keys counted; even at a map's keys */
+	uint32_t left; /* values that follow, including keys; even at the keys of a map */
 	enum kmes_place place;
 	enum kmes_hint hint; /* for the items of a list */
 };
@@ -75,17 +75,17 @@ struct kmes_level {
 struct kmes_walk {
 	const uint8_t *pos;
 	const uint8_t *end;
-	enum kmes_hint hint;	 /* for the value to come */
-	bool closed_map;	 /* of a container that has just ended: was it a map? */
+	enum kmes_hint hint;	 /* for the next value */
+	bool closed_map;	 /* the container that has just ended was a map */
 	uint32_t depth;		 /* containers that are open */
 	struct kmes_level level; /* the innermost */
 	struct kmes_level outer[KMES_MP_DEPTH_MAX];
 };
 
-/* Is this one value that can be walked? KMES_MP_OK, or why not. */
+/* Is this exactly one value that can be walked? KMES_MP_OK, or why not. */
 enum kmes_mp_fault kmesp_payload_check(const uint8_t *payload, uint32_t len);
 
-/* The same of an event's payload, which need not be looked at when it is our own. */
+/* The same for the payload of an event; one made by the library needs no check. */
 static inline enum kmes_mp_fault kmesp_event_check(const struct kmes_event *e)
 {
 	return e->payload_is_trusted ? KMES_MP_OK
@@ -128,14 +128,11 @@ static inline void kmesp_walk_open(struct kmes_walk *w, const struct kmes_mp_tok
 	w->hint = w->level.hint;
 }
 
-/*
- * The next token. A container that is not empty is open after it, and a key that is a
- * string gives its value the hint.
- */
+/* The next token. A container that is not empty is open after it. */
 static inline void kmesp_walk_next(struct kmes_walk *w, struct kmes_mp_token *tok)
 {
 	if (kmes_mp_step(&w->pos, w->end, tok)) {
-		/* Not after a check; still, no harm: the walk ends with this. */
+		/* Cannot happen after a check; end the walk anyway. */
 		tok->type = KMES_MP_NIL;
 		w->depth = 0;
 		w->level.place = KMES_AT_TOP;
@@ -145,7 +142,7 @@ static inline void kmesp_walk_next(struct kmes_walk *w, struct kmes_mp_token *to
 		kmesp_walk_open(w, tok);
 }
 
-/* The value that ended here is complete; `tok` is it, when it was one token. */
+/* A value is complete; `tok` is that value if it was one token, else NULL. */
 static inline enum kmes_then kmesp_walk_done(struct kmes_walk *w,
 					     const struct kmes_mp_token *tok)
 {
@@ -167,8 +164,8 @@ static inline enum kmes_then kmesp_walk_done(struct kmes_walk *w,
 }
 
 /*
- * At a key: is it a string of less than 32 bytes, as most are? Then it is stepped over
- * and its value comes next; otherwise it is left to kmesp_walk_next().
+ * At a key: if it is a string of less than 32 bytes, as most are, skips it, so that its
+ * value is next; otherwise leaves it to kmesp_walk_next().
  */
 static inline bool kmesp_walk_short_key(struct kmes_walk *w, const uint8_t **key,
 					uint32_t *len)
@@ -186,8 +183,8 @@ static inline bool kmesp_walk_short_key(struct kmes_walk *w, const uint8_t **key
 }
 
 /*
- * Is the next token an unsigned number, with eight bytes behind its first one? Then it is
- * stepped over. One load and a shift serve all sizes, so nothing is guessed wrong.
+ * If the next token is an unsigned number, and eight bytes follow its first one, skips
+ * it. One load and a shift serve all sizes, so there is no branch to mispredict.
  */
 static inline bool kmesp_walk_uint(struct kmes_walk *w, uint64_t *v)
 {

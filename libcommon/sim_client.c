@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* sim_client.c - the client's end of the simulator's socket: connect, ask, take the answer. */
+/* sim_client.c - the client side of the simulator's socket: connect, send, receive. */
 #include "sim_client.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 
 #include "base/clock.h"
 
-/* How long an answer may take. All rings of a large machine take a while to replace. */
+/* Limits for a reply. Replacing all rings of a large machine takes a while. */
 #define ANSWER_MS 5000
 #define REPLACE_MS 60000
 
-/* How often a request that waits looks at the time. */
+/* How often a waiting request checks the time and the stop flag. */
 #define LOOK_MS 500
 
 /* No errno of the kernel is larger. */
@@ -46,7 +46,7 @@ static uint64_t now_ms(void)
 	return kmesp_clock_ns(CLOCK_MONOTONIC) / KMES_NS_PER_MS;
 }
 
-/* After a failed send or receive: 0 to try again, or the error to give up with. */
+/* After a failed send or receive: 0 to try again, or the error to return. */
 static int try_again(uint64_t *deadline_ms, int timeout_ms)
 {
 	switch (errno) {
@@ -64,7 +64,7 @@ static int try_again(uint64_t *deadline_ms, int timeout_ms)
 	}
 }
 
-/* What was to be emitted is emitted, also when it is to stop behind that. */
+/* An emission is completed even if the program is to stop after it. */
 static bool is_to_stop(const struct kmes_sim_client *client,
 		       const struct kmes_sim_exchange *ex)
 {
@@ -112,7 +112,7 @@ void kmesp_sim_close_fds(int fds[SIM_FDS])
 	}
 }
 
-/* The descriptors that came with a message; there is room for no more than SIM_FDS. */
+/* Takes the descriptors of a message; the buffer has room for SIM_FDS of them. */
 static void take_fds(struct msghdr *msg, int fds[SIM_FDS])
 {
 	struct cmsghdr *c;
@@ -123,8 +123,8 @@ static void take_fds(struct msghdr *msg, int fds[SIM_FDS])
 }
 
 /*
- * The answer is not there yet, as errno tells, or was one to something else: 0 to go on
- * waiting, or the error to give up with.
+ * There is no reply yet (errno), or only one to another request: 0 to continue waiting,
+ * or the error to return.
  */
 static int not_yet(const struct kmes_sim_client *client,
 		   const struct kmes_sim_exchange *ex, uint64_t *deadline_ms)
@@ -134,7 +134,7 @@ static int not_yet(const struct kmes_sim_client *client,
 	return is_to_stop(client, ex) ? -EINTR : try_again(deadline_ms, patience_ms);
 }
 
-/* One message, into ex->reply and ex->fds. */
+/* Receives one message into ex->reply and ex->fds. */
 static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 		       uint64_t *deadline_ms)
 {
@@ -166,7 +166,7 @@ static int receive_one(const struct kmes_sim_client *client, struct kmes_sim_exc
 	return msg.msg_flags & MSG_CTRUNC ? -EMFILE : 0;
 }
 
-/* An error is 0 or -errno; without one an emit has written everything, else less. */
+/* The error is 0 or -errno; an emission has written all events, or less with an error. */
 static bool reply_is_valid(const struct kmes_sim_exchange *ex)
 {
 	const struct sim_reply *reply = &ex->reply;
@@ -180,9 +180,8 @@ static bool reply_is_valid(const struct kmes_sim_exchange *ex)
 }
 
 /*
- * Sends the request and waits for its reply; 0 or -errno of the way there and back. A
- * reply to an earlier request, which had timed out, is thrown away; whoever sends nothing
- * but those does not answer.
+ * A reply to an earlier request, which had timed out, is ignored; a simulator that sends
+ * only such replies has not answered.
  */
 int kmesp_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange *ex)
 {
@@ -207,7 +206,6 @@ int kmesp_sim_exchange(struct kmes_sim_client *client, struct kmes_sim_exchange 
 	return rc;
 }
 
-/* A request without a body; returns the reply's error, too. */
 int kmesp_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 		  uint32_t op, int cpu, uint64_t value)
 {
@@ -229,7 +227,6 @@ int kmesp_sim_ask(struct kmes_sim_client *client, struct kmes_sim_exchange *ex,
 	return ex->reply.error;
 }
 
-/* What went wrong between us and the simulator, for messages. */
 const char *kmesp_sim_reason(int error)
 {
 	switch (error) {
@@ -238,13 +235,13 @@ const char *kmesp_sim_reason(int error)
 	case -ETIMEDOUT:
 		return "the simulator does not answer";
 	case -EPROTO:
-		return "this is not a simulator that we understand";
+		return "not a simulator of a known version";
 	default:
 		return strerror(-error);
 	}
 }
 
-/* To connect to a file of another kind is refused, too. */
+/* connect() gives ECONNREFUSED for a file that is not a socket, too. */
 static bool is_other_file(const char *path)
 {
 	struct stat st;
@@ -261,7 +258,7 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return kmes_error_set(err, -errno, "%s: cannot make a socket: %s", path,
+		return kmes_error_set(err, -errno, "%s: cannot create a socket: %s", path,
 				      strerror(errno));
 	client->fd = fd;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &look, sizeof(look));
@@ -274,9 +271,9 @@ static int connect_to(struct kmes_sim_client *client, struct kmes_error *err)
 			return kmes_error_set(err, -ENOENT, "%s does not exist", path);
 		case ECONNREFUSED:
 			if (!is_other_file(path))
-				return kmes_error_set(err, -ENOENT,
-						      "%s: nobody listens there any more",
-						      path);
+				return kmes_error_set(
+					err, -ENOENT,
+					"%s: no simulator is listening there", path);
 			/* fall through */
 		case EPROTOTYPE:
 		case ENOTSOCK:
@@ -301,8 +298,8 @@ static int say_hello(struct kmes_sim_client *client, struct kmes_error *err)
 	client->hello = ex.reply.hello;
 	if (rc == -EMFILE || rc == -ESHUTDOWN)
 		return kmes_error_set(err, rc,
-				      "%s: the simulator takes no more clients, or is "
-				      "about to end",
+				      "%s: the simulator accepts no more clients, or is "
+				      "ending",
 				      path);
 	if (rc < 0)
 		return kmes_error_set(err, rc, "%s: %s", path, kmesp_sim_reason(rc));
@@ -323,7 +320,7 @@ int kmesp_sim_connect(struct kmes_sim_client *client, const char *path,
 	client->stop = stop;
 	rc = kmesp_sim_address(&client->address, path);
 	if (rc < 0)
-		return kmes_error_set(err, rc, "'%s' cannot be a socket's name: %s",
+		return kmes_error_set(err, rc, "'%s' cannot be the name of a socket: %s",
 				      path ? path : "$XDG_RUNTIME_DIR/kmes-sim.sock",
 				      rc == -EINVAL ? "empty" : "too long");
 	rc = connect_to(client, err);

@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * sim_proto.h - what kmes-sim and its clients say to each other; private to both.
+ * sim_proto.h - the protocol between kmes-sim and its clients; private to both.
  *
- * The simulator listens on a SOCK_SEQPACKET socket of the file system. A client sends one
- * request, a struct sim_request, and gets one struct sim_reply that repeats its `op` and
- * `id`; it may send further requests before that, they are answered in order. A client
- * that lets more replies pile up than its socket holds is cut off, and so is one that
- * breaks the rules below. A hang-up means that the simulator has ended: rings that are
- * mapped keep what they hold.
+ * The simulator listens on a SOCK_SEQPACKET socket in the file system. A client sends a
+ * request, struct sim_request, and receives one struct sim_reply that repeats its `op`
+ * and `id`; it may send further requests before that, which are answered in order. A
+ * client whose unread replies fill its socket is disconnected, and so is one that
+ * violates the rules below. A hang-up means that the simulator has ended: mapped rings
+ * keep their contents.
  *
- *	SIM_HELLO	 the first request, with SIM_VERSION in `value`; the reply tells the
- *			 stream and the limits. A simulator that takes no more clients
- *			 sends a reply of id 0 with the error, unasked, and hangs up.
- *	SIM_ATTACH	 the ring of `cpu`: capacity and birth generation, and two
- *			 descriptors by SCM_RIGHTS, the ring's (read-only) and the consumer
- *			 page's. The ring's file is the producer page and then the data,
- *			 once; the client maps page, consumer page, data and data again
- *			 into one range. Neither file can change its size.
- *	SIM_SLOTS	 the slot count, for those who may attach, in `capacity`.
- *	SIM_EMIT	 `count` events in one step on `cpu`, or on the next slot in turn at
- *			 SIM_CPU_ANY. The reply's `count` is how many were written, its error
- *			 that of the one behind them.
+ *	SIM_HELLO	 the first request, with SIM_VERSION in `value`; the reply has the
+ *			 stream id and the limits. A simulator that accepts no more
+ *			 clients sends a reply of id 0 with the error, unsolicited, and
+ *			 hangs up.
+ *	SIM_ATTACH	 the ring of `cpu`: its capacity, the generation it was created
+ *			 with, and two descriptors by SCM_RIGHTS: of the ring (read-only)
+ *			 and of the consumer page. The ring's file is the producer page
+ *			 followed by the data, once; the client maps page, consumer page,
+ *			 data and data again into one range. The size of the files is
+ *			 sealed.
+ *	SIM_SLOTS	 the slot count, for clients that may attach, in `capacity`.
+ *	SIM_EMIT	 `count` events in one step on `cpu`, or on the next slot in turn
+ *			 at SIM_CPU_ANY. The reply's `count` is the number written, its
+ *			 error that of the event after them.
  *	SIM_COUNTERS	 of `cpu`.
  *	SIM_CAPACITY	 the configured capacity.
  *	SIM_SET_CAPACITY to `value`; answered when every ring has been replaced.
- *	SIM_TEST	 only where the simulator was started with --testing: makes happen
- *			 what tests cannot wait for, see enum sim_test.
+ *	SIM_TEST	 only if the simulator was started with --testing: causes what
+ *			 tests cannot wait for, see enum sim_test.
  *
- * Only SIM_EMIT has a body: `count` struct sim_entry, then for each of them the bytes of
- * its type and of its payload, everything without gaps. From the first entry on whose
- * lengths alone are refused (too large for any event) the bytes may be left out; a byte
- * that is missed elsewhere is EFAULT. The body follows the request in the same datagram as
- * long as that is no longer than SIM_DATAGRAM_MAX. A longer one comes as a memfd passed by
- * SCM_RIGHTS with `body_len` bytes, sealed at least SHRINK and WRITE. No other request
- * takes a descriptor; what comes nevertheless is closed.
+ * Only SIM_EMIT has a body: `count` struct sim_entry, then the type and payload of each
+ * of them, without gaps. From the first entry on that is refused for its lengths (too
+ * large for any event), the bytes may be omitted; bytes missing elsewhere are EFAULT.
+ * The body follows the request in the same datagram if that does not exceed
+ * SIM_DATAGRAM_MAX. A longer one is passed as a memfd by SCM_RIGHTS with `body_len`
+ * bytes, sealed at least SHRINK and WRITE. Other requests take no descriptor; if one is
+ * passed, it is closed.
  */
 #ifndef KMES_SIM_PROTO_H
 #define KMES_SIM_PROTO_H
@@ -58,12 +60,12 @@ enum sim_op {
 };
 
 enum sim_test {
-	SIM_TEST_CLOCK = 1, /* stamps are `value` ns (signed) off the clock from now on */
-	SIM_TEST_STAMP,	    /* every event is stamped `value`; 0: by the clock again */
-	SIM_TEST_DROP,	    /* spend `value` sequences of `cpu` without an event */
-	SIM_TEST_SWAP,	    /* replace all rings, to capacity `value`, within the next
-			       * attach: behind its back, before its reply goes out */
-	SIM_TEST_FAIL_RESIZE, /* the next replacement finds no memory after `value` rings */
+	SIM_TEST_CLOCK = 1,   /* from now on, stamps deviate by `value` ns (signed) */
+	SIM_TEST_STAMP,	      /* every event is stamped `value`; 0: by the clock again */
+	SIM_TEST_DROP,	      /* use up `value` sequences of `cpu` without an event */
+	SIM_TEST_SWAP,	      /* replace all rings, to capacity `value`, within the next
+			       * attach, before its reply is sent */
+	SIM_TEST_FAIL_RESIZE, /* the next replacement has no memory after `value` rings */
 };
 
 struct sim_request {
@@ -113,8 +115,8 @@ _Static_assert(sizeof(struct sim_reply) == 80, "no padding");
 enum { SIM_FD_RING, SIM_FD_CONSUMER, SIM_FDS };
 
 /*
- * Where the simulator listens when nobody says otherwise: in XDG_RUNTIME_DIR, else in
- * /run. -ENAMETOOLONG or -EINVAL (empty) when it cannot be a socket's name.
+ * The address for `path`, or, if that is NULL, the default: kmes-sim.sock in
+ * XDG_RUNTIME_DIR, or else in /run. 0, or -ENAMETOOLONG or -EINVAL (empty).
  */
 int kmesp_sim_address(struct sockaddr_un *address, const char *path);
 

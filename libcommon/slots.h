@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* slots.h - one object for each slot of a source that has a ring; private to the project. */
+/* slots.h - opens one object for each slot of a source that has a ring. */
 #ifndef KMES_SLOTS_H
 #define KMES_SLOTS_H
 
@@ -13,7 +13,7 @@ struct kmes_slots {
 	size_t size;		      /* of an object */
 	const struct kmes_cpus *cpus; /* those wanted; NULL: all */
 
-	/* The result, also of a failure: the caller closes the objects, then frees them. */
+	/* Set also on failure: the caller closes the objects, then frees the array. */
 	void *objects;
 	unsigned int count;
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * source.h - what a kind of source implements; private to the library.
+ * source.h - the operations that each kind of source implements; private to the
+ * project.
  *
- * A kind embeds struct kmes_source as its first member. Its functions get -errno right
- * and put a sentence into `err` where they are given one. A NULL function: the source
- * cannot do it (-EOPNOTSUPP).
+ * A kind embeds struct kmes_source as its first member. Its functions return 0 or
+ * -errno if nothing else is said, and store a sentence in `err` if they take one. An
+ * operation that is NULL is not supported (-EOPNOTSUPP), unless its comment says
+ * otherwise.
  */
 #ifndef KMES_SOURCE_H
 #define KMES_SOURCE_H
@@ -14,8 +16,8 @@
 struct kmes_ring;
 
 /*
- * The kinds of sources, in the order in which "auto" tries them: the name, and the form of
- * the argument that may follow it.
+ * The kinds of sources, in the order in which "auto" tries them: the name, and the form
+ * of the argument that may follow it.
  */
 #define KMESP_SOURCE_KINDS(KIND)                                                         \
 	KIND(native, "")                                                                 \
@@ -36,21 +38,22 @@ struct kmes_source_ops {
 	bool is_simulation; /* the events are not those of the running kernel */
 
 	/*
-	 * `arg` is the text after the colon, or NULL. -ENOENT or -ENOSYS when this kind of
-	 * source does not exist on the machine, so that "auto" goes on; everything else is
-	 * a refusal. `stop` is what kmes_source_open was given.
+	 * `arg` is what follows the colon, or NULL. -ENOENT or -ENOSYS: this kind of
+	 * source does not exist on this machine, and "auto" tries the next one; any
+	 * other error is final. `stop` is that of kmes_source_open().
 	 */
 	int (*open)(struct kmes_source **out, const char *arg,
 		    const volatile sig_atomic_t *stop, struct kmes_error *err);
 	void (*close)(struct kmes_source *src);
 
-	int (*slots)(struct kmes_source *src);
-	int (*alive)(struct kmes_source *src);
+	int (*slots)(struct kmes_source *src); /* the slot count, or -errno */
+	int (*alive)(struct kmes_source *src); /* 1 or 0; NULL: always alive */
 
 	/*
-	 * Attaches and maps: fills base, length, fds, view and need_wake of `map`, and
-	 * generation with the ring's birth generation, 0 where the source does not tell it.
-	 * Checks nothing of what stands in the pages.
+	 * Attaches and maps: sets base, length, fds, view and need_wake of `map`, and
+	 * generation to the one that the ring was created with, or 0 if the source does
+	 * not report it. Does not look at the pages. On failure the caller closes
+	 * `map`.
 	 */
 	int (*attach)(struct kmes_source *src, uint16_t cpu, struct kmes_mapping *map,
 		      struct kmes_error *err);
@@ -84,7 +87,7 @@ struct kmes_source_ops {
 struct kmes_source {
 	const struct kmes_source_ops *ops;
 	uint8_t stream_id[16];
-	int fd; /* see kmes_source_fd; -1 */
+	int fd; /* see kmes_source_fd(); -1: none */
 };
 
 extern const struct kmes_source_ops kmesp_source_native;
@@ -92,7 +95,7 @@ extern const struct kmes_source_ops kmesp_source_dev;
 extern const struct kmes_source_ops kmesp_source_sim;
 extern const struct kmes_source_ops kmesp_source_tracefs;
 
-/* Reads 32 hex digits, hyphens passed over, out of a file into `id`. 0 or -errno. */
+/* Reads 32 hex digits, ignoring hyphens, from a file into `id`. 0 or -errno. */
 int kmesp_read_id(const char *path, uint8_t id[16]);
 
 /* Is this a name that kmes_source_open() accepts, with a valid form of argument? */

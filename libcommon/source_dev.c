@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* source_dev.c - the rings of kmes.ko, by the ioctls of /dev/kmes and its sysfs files. */
+/* source_dev.c - the rings of kmes.ko, by ioctls of /dev/kmes and files in sysfs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

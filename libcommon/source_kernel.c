@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* source_kernel.c - mapping, pinning and batches for rings that a kernel owns. */
+/* source_kernel.c - mapping, CPU affinity and batches for rings of a kernel. */
 #include "source_kernel.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int kmesp_kernel_map(struct kmes_mapping *map, int fd, uint64_t capacity,
 	if (base == MAP_FAILED) {
 		int e = errno;
 
-		/* -EINVAL is said of slots without a ring alone. */
+		/* -EINVAL means only that a slot has no ring. */
 		return kmes_error_set(err, e == EINVAL ? -EPROTO : -e,
 				      "cpu%u: cannot map ring: %s", map->cpu,
 				      strerror(e));

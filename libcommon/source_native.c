@@ -110,7 +110,7 @@ static int native_emit_batch(struct kmes_source *src, int cpu,
 	return 0;
 }
 
-/* All rings have the same capacity: that of the first one that exists. */
+/* All rings have the same capacity: take that of the first one. */
 static int native_capacity(struct kmes_source *src, uint64_t *capacity,
 			   struct kmes_error *err)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* source_sim.c - the simulator as a source: requests over its socket, rings in memfds. */
+/* source_sim.c - the simulator as a source: requests over a socket, rings in memfds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "ring.h"
 #include "sim_client.h"
 
-/* The request, the table of a full batch, and two texts for each of its entries. */
+/* The request, the table of a full batch, and type and payload of each of its entries. */
 #define IOV_MAX_EMIT (2 + 2 * KMES_BATCH_MAX)
 
 struct sim_source {
@@ -40,7 +40,7 @@ static int sim_open(struct kmes_source **out, const char *arg,
 	int rc;
 
 	if (!sim)
-		return kmes_error_set(err, -ENOMEM, "sim: out of memory");
+		return kmes_error_set(err, -ENOMEM, "out of memory");
 	rc = kmesp_sim_connect(&sim->client, arg, stop, err);
 	if (rc < 0) {
 		free(sim);
@@ -64,7 +64,7 @@ static int sim_slots(struct kmes_source *src)
 	return ex.reply.capacity <= 65536 ? (int)ex.reply.capacity : -EPROTO;
 }
 
-/* 1 until the simulator has hung up, whatever it may have said before; one system call. */
+/* 1 until the simulator hangs up, even if there is data to receive; one system call. */
 static int sim_alive(struct kmes_source *src)
 {
 	struct pollfd p = { .fd = src->fd };
@@ -72,7 +72,7 @@ static int sim_alive(struct kmes_source *src)
 	return poll(&p, 1, 0) <= 0 || !(p.revents & (POLLERR | POLLHUP));
 }
 
-/* A file of the size that was promised, which nobody can shorten under us. */
+/* A file of at least this size that no process can truncate. */
 static bool is_fixed(int fd, uint64_t size)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -87,7 +87,7 @@ static bool map_at(uint8_t *at, size_t len, int prot, int fd, off_t offset)
 	return mmap(at, len, prot, MAP_SHARED | MAP_FIXED, fd, offset) != MAP_FAILED;
 }
 
-/* Puts the pieces of a ring into one range, as one mmap of a device would give them. */
+/* Maps the parts of a ring into one range, as a device's mmap would. */
 static int map_ring(struct kmes_mapping *map, uint64_t capacity)
 {
 	const int ring = map->fds[SIM_FD_RING];
@@ -134,7 +134,8 @@ static int sim_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 	    !is_fixed(map->fds[SIM_FD_CONSUMER], KMES_PAGE_SIZE))
 		return kmes_error_set(
 			err, -EPROTO,
-			"cpu%u: the simulator gave something else than a ring", cpu);
+			"cpu%u: the simulator returned something that is not a ring",
+			cpu);
 	rc = map_ring(map, capacity);
 	if (rc < 0)
 		return kmes_error_set(err, rc, "cpu%u: cannot map ring: %s", cpu,
@@ -142,7 +143,7 @@ static int sim_attach(struct kmes_source *src, uint16_t cpu, struct kmes_mapping
 	return 0;
 }
 
-/* Writes the pieces, of `total` bytes, one after the other. */
+/* Writes the pieces, `total` bytes in all. */
 static int write_pieces(int fd, struct iovec *iov, unsigned int count, uint64_t total)
 {
 	while (total) {
@@ -163,7 +164,7 @@ static int write_pieces(int fd, struct iovec *iov, unsigned int count, uint64_t 
 	return 0;
 }
 
-/* The body as a sealed file; a descriptor or -errno. */
+/* Stores the body in a sealed memfd; returns its descriptor, or -errno. */
 static int body_file(struct iovec *iov, unsigned int count, uint64_t total)
 {
 	int fd = memfd_create("kmes-emit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -182,8 +183,8 @@ static int body_file(struct iovec *iov, unsigned int count, uint64_t total)
 }
 
 /*
- * Fills the table and lists the pieces of the body. Behind an entry that is too large for
- * any event nothing is read by the simulator, so no bytes are sent from there on.
+ * Fills the table and lists the pieces of the body. The simulator reads nothing after an
+ * entry that is too large for any event, so no bytes are sent from there on.
  */
 static unsigned int list_pieces(struct iovec *iov, struct sim_entry *table,
 				const struct kmes_sim_client *client,
@@ -225,7 +226,7 @@ static int sim_emit_batch(struct kmes_source *src, int cpu,
 
 	*emitted = 0;
 	iov[0] = (struct iovec){ &ex.request, sizeof(ex.request) };
-	/* A wrong count is the simulator's to refuse, after the privilege. */
+	/* The simulator refuses an invalid count, after it checked the privilege. */
 	if (count && count <= KMES_BATCH_MAX)
 		ex.iov_count += list_pieces(iov + 1, table, client, records, count);
 	for (i = 1; i < ex.iov_count; i++)

@@ -108,9 +108,10 @@ static int follow(struct stat_walk *walk, struct kmes_source *src,
 		return rc;
 	if (next.generation == walk->map.generation) {
 		kmes_mapping_close(&next);
-		return kmes_error_set(err, -EPROTO,
-				      "cpu%u: tells of another ring, and there is none",
-				      walk->map.cpu);
+		return kmes_error_set(
+			err, -EPROTO,
+			"cpu%u: shows that it was replaced, but there is no other ring",
+			walk->map.cpu);
 	}
 	/* Order D, pairs with C: loaded behind the generation, so the last one. */
 	walk_to(walk, types, kmes_load_acquire(&walk->map.view.producer->write_pos));

@@ -310,7 +310,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 		end_of $!
 		# On a busy machine it may not have come further than to its hello, or to none.
 		[[ $status -eq 0 ]] ||
-			assert_match "$(cat resize.err)" '^kmes-resize: .*(has ended|is about to end|nobody listens there any more)$'
+			assert_match "$(cat resize.err)" '^kmes-resize: .*(has ended|is ending|no simulator is listening there)$'
 		end_of $dump
 		assert_status 0
 		assert_match "$(tail -n 1 dump.err)" 'source ended'

@@ -37,7 +37,7 @@ static bool full(struct server *s, const struct sim_request *request,
 TEST(sim_client_open_of_a_full_simulator_says_so)
 {
 	assert_int_equal(server_start(full), -EMFILE);
-	assert_non_null(strstr(err.text, "takes no more clients"));
+	assert_non_null(strstr(err.text, "accepts no more clients"));
 	server_stop();
 }
 

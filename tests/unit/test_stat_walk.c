@@ -76,5 +76,6 @@ TEST(stat_walk_generation_without_a_ring_is_an_error)
 	assert_int_equal(walk_on(), 0);
 	ts->rings[0]->producer->generation = 7;
 	assert_int_equal(walk_on(), -EPROTO);
-	assert_string_equal(err.text, "cpu0: tells of another ring, and there is none");
+	assert_string_equal(
+		err.text, "cpu0: shows that it was replaced, but there is no other ring");
 }
