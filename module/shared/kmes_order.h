@@ -40,7 +40,7 @@
  * The data of a ring are copied with kmes_copy_shared(). Under ThreadSanitizer, which
  * does not support fences, it copies by relaxed atomic words. Otherwise it is memcpy(),
  * which is sound because torn copies are discarded without being looked at (A and B).
- * KCSAN is told that this data race is intended.
+ * For KCSAN, it is marked as an intended data race.
  */
 #ifndef KMES_ORDER_H
 #define KMES_ORDER_H

@@ -10,11 +10,11 @@
 	attach_cases namespace-root
 }
 
-@test "the slot query tells the number and opens nothing [A4 A6]" {
+@test "the slot query returns the slot count and opens nothing [A4 A6]" {
 	attach_cases slot-query
 }
 
-@test "an index past the slots, 0xFFFFFFFE or a reserved field is EINVAL [A5]" {
+@test "an index past the slots, 0xFFFFFFFE or a nonzero reserved field is EINVAL [A5]" {
 	attach_cases bad-index
 }
 
@@ -22,7 +22,7 @@
 	attach_cases bad-pointer
 }
 
-@test "each slot's ring has its CPU's number and fields in their places [A3 P1 P2]" {
+@test "each slot's ring has its CPU's id and all fields at their offsets [A3 P1 P2]" {
 	attach_cases every-slot
 }
 
@@ -34,35 +34,35 @@
 	attach_cases name
 }
 
-@test "a descriptor can be mapped and closed, nothing else [A11]" {
+@test "a descriptor can only be mapped and closed [A11]" {
 	attach_cases two-operations
 }
 
-@test "one call maps all of it, shared, from 0, in its exact length [M1 M2]" {
+@test "a mapping must be shared, at offset 0 and of the exact length [M1 M2]" {
 	map_cases one-shape
 }
 
-@test "stores reach the consumer page alone, whatever mprotect says [M4 M5]" {
+@test "only the consumer page can be written, also after mprotect [M4 M5]" {
 	map_cases read-only
 }
 
-@test "the kernel stores for nobody into read-only pages [M4]" {
+@test "system calls cannot store to read-only pages either [M4]" {
 	map_cases kernel-stores
 }
 
-@test "a tracer stores into the consumer page alone [M4]" {
+@test "a tracer can store to the consumer page only [M4]" {
 	map_cases tracer-stores
 }
 
-@test "the data stands there twice, events over the end are whole [M3 M7]" {
+@test "the data is mapped twice, so events that cross the end are contiguous [M3 M7]" {
 	map_cases data-twice
 }
 
-@test "pages come at their first touch, or all with MAP_POPULATE; none is dumped" {
+@test "pages are mapped at the first access, or all with MAP_POPULATE; none is dumped" {
 	map_cases touched-pages
 }
 
-@test "huge pages of shared memory change nothing about a mapping [M3 M4]" {
+@test "huge pages of shared memory do not affect a mapping [M3 M4]" {
 	local setting=/sys/kernel/mm/transparent_hugepage/shmem_enabled kind was
 
 	[ -e $setting ] || skip "this kernel has no huge pages"
@@ -79,18 +79,18 @@
 	insmod "$KMES_MODULE"
 }
 
-@test "a mapping is neither split nor moved [M1]" {
+@test "a mapping can neither be split nor moved [M1]" {
 	map_cases one-piece
 }
 
-@test "no advice about the mapping takes anything from it [M4]" {
+@test "no madvise(2) removes anything from a mapping [M4]" {
 	map_cases advice
 }
 
-@test "need_wake does not outlive consumers that are killed, exec or exit" {
+@test "need_wake is cleared after consumers that are killed, exec or exit" {
 	map_cases sudden-ends
 }
 
-@test "mapping and descriptor end in either order [R8]" {
+@test "mapping and descriptor can be closed in either order [R8]" {
 	map_cases either-order
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* attach_cases.c - attaching, and what a ring's descriptor can and cannot do. */
+/* attach_cases.c - attaching, and the operations on a ring's descriptor. */
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -20,7 +20,7 @@ static void without_privilege(void)
 	drop_capabilities(CAP(AUDIT_READ));
 	check_errno(ring_attach(0, &value, NULL), EPERM);
 	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, &value, NULL), EPERM);
-	/* Before anything else is looked at. */
+	/* Before any other check. */
 	check_errno(ring_attach(0xFFFFFFFE, NULL, NULL), EPERM);
 	check_eq(value, 77);
 }

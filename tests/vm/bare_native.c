@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * bare_native.c - a static program without a C library that makes the native calls and
- * reads what it has emitted; its exit status is 0, or the number of the check that failed.
+ * reads its own events. Its exit status is 0 or the number of the failed check.
  */
 #include <linux/futex.h>
 #include <linux/mman.h>
@@ -14,10 +14,10 @@
 #include "kmes_abi.h"
 #include "kmes_order.h"
 
-/* How often a sleep may come too late for its event before the machine is given up. */
+/* How many times a sleep may start after its event before the test gives up. */
 #define ROUNDS 50
 
-/* The compiler calls these two by itself. */
+/* The compiler generates calls of these two. */
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
 	unsigned char *t = to;
@@ -37,7 +37,7 @@ void *memset(void *to, int byte, size_t n)
 	return to;
 }
 
-/* The kernel's own result, an error as a negative number. */
+/* The result from the kernel; errors are negative. */
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -89,7 +89,7 @@ struct ring {
 	const unsigned char *data;
 };
 
-/* All of the first ring, in one call. */
+/* Maps all of the first ring. */
 static void open_ring(struct ring *r)
 {
 	uint64_t slots = 0;
@@ -113,7 +113,7 @@ static void open_ring(struct ring *r)
 	r->sequence = 0;
 }
 
-/* Reads all that is there; how many of it are of this type. */
+/* Reads all events; returns the number of those of this type. */
 static unsigned int drain(struct ring *r, const char *type, uint16_t len)
 {
 	uint64_t end = kmes_load_acquire(&r->producer->write_pos); /* pairs with D */
@@ -152,7 +152,7 @@ static void emit_and_read(struct ring *r)
 		entries[i].payload = (uintptr_t) "\x80\xc1";
 		entries[i].payload_len = i < 2 ? 1 : 2;
 	}
-	/* The third one's payload is more than one value: EINVAL. */
+	/* The payload of the third entry is more than one value: EINVAL. */
 	check(42,
 	      call(KMES_NR_EMIT_BATCH, (long)entries, 3, (long)&emitted, 0, 0, 0) == -22);
 	check(43, emitted == 2);
@@ -161,7 +161,7 @@ static void emit_and_read(struct ring *r)
 	check(46, drain(r, type, sizeof(type)) == 0);
 }
 
-/* Sleeps as a consumer does, while a child emits a little later: whether it was woken. */
+/* Sleeps as a consumer does while a child emits a little later; whether it was woken. */
 static bool sleep_until_woken(struct ring *r, long pause_ms)
 {
 	static const char type[] = { 'w', 'a', 'k', 'e' };
@@ -186,7 +186,7 @@ static bool sleep_until_woken(struct ring *r, long pause_ms)
 				word, (long)&limit, 0, 0);
 	kmes_store_relaxed(&r->consumer->need_wake, 0);
 	check(52, call(SYS_wait4, pid, (long)&status, 0, 0, 0, 0) == pid && status == 0);
-	/* 1: it was already there; EAGAIN: it came while we lay down. */
+	/* 1: the event was already there; EAGAIN: it arrived just before the wait. */
 	check(53, result == 0 || result == 1 || result == -11);
 	check(54, drain(r, type, sizeof(type)) == (result != 1));
 	return result == 0;
@@ -205,7 +205,7 @@ __attribute__((used)) static _Noreturn void begin(void)
 	leave(0);
 }
 
-/* Where the kernel starts a program, with the stack as it likes. */
+/* The entry point; the stack need not be aligned for a function. */
 __asm__(".globl _start\n"
 	"_start:\n"
 	"	xor %ebp, %ebp\n"

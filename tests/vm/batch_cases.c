@@ -6,7 +6,7 @@ static struct kmes_batch_entry entries[KMES_BATCH_MAX + 1];
 
 static void set_entry(unsigned int i, const char *type, const void *payload, uint32_t len)
 {
-	/* Padding is anything. */
+	/* The padding is ignored. */
 	memset(&entries[i], 0x5a, sizeof(entries[i]));
 	entries[i].event_type = (uintptr_t)type;
 	entries[i].event_type_len = (uint16_t)strlen(type);
@@ -66,7 +66,7 @@ static void without_tokens(void)
 	check_errno(batch(101, (void *)8), EPERM);
 }
 
-/* Of two faults of a batch the earlier one decides: count, tokens, pointer, entries. */
+/* Of two faults, the first in this order counts: count, tokens, pointer, entries. */
 static void order_of_errors(void)
 {
 	uint32_t emitted = 77;
@@ -76,12 +76,12 @@ static void order_of_errors(void)
 	check_eq(in_child(without_tokens), 0);
 	check_eq(config_set("max_emit_rate_per_process", 10000), 0);
 	check_errno(ioctl(device(), KMES_IOC_BATCH, &call), EINVAL);
-	/* What cannot be told to is not written to by halves: nothing is emitted. */
+	/* If emitted_out cannot be written, nothing is emitted. */
 	pin(3);
 	uint64_t before = counter(3, "emitted_events");
 	check_errno(batch(5, (void *)8), EFAULT);
 	check_eq(counter(3, "emitted_events"), before);
-	/* The first bad entry decides, whatever is wrong with the next. */
+	/* The error is that of the first invalid entry. */
 	entries[1].payload = 8;
 	entries[2].event_type_len = 0;
 	check_errno(batch(5, &emitted), EFAULT);
@@ -102,7 +102,7 @@ static void no_privilege(void)
 	check_eq(emitted, 77);
 }
 
-/* Each way in which an entry can be bad ends the batch before it. */
+/* Each kind of invalid entry ends the batch before it. */
 static void good_prefix(void)
 {
 	static const int expected[] = { EINVAL, EINVAL, EFAULT, EINVAL, ENOSPC, EINVAL };
@@ -178,7 +178,7 @@ static void one_publication(void)
 	ring_close(&r);
 }
 
-/* 256 x 60000 bytes into 4 MiB: the newest that fit are there, whole. */
+/* 256 * 60000 bytes into 4 MiB: the newest events that fit survive. */
 static void larger_than_the_ring(void)
 {
 	const uint32_t size = 60000 + 77 + 3;
@@ -213,12 +213,12 @@ static void larger_than_the_ring(void)
 	ring_close(&r);
 }
 
-/* On behalf of another. */
+/* On behalf of another process. */
 
 static pid_t target;
 static int target_fd;
 
-/* A process that waits, with or without the capability to emit. */
+/* A child that waits, with or without the capability to emit. */
 static void start_target(uint64_t dropped)
 {
 	int ready[2];
@@ -270,7 +270,7 @@ static int batch_for(uint32_t count, uint32_t *emitted)
 	return ioctl(device(), KMES_IOC_BATCH_FOR, &call);
 }
 
-/* It is its bucket that is emptied, and not ours: that is exempt. */
+/* Its bucket is emptied, not ours: we are exempt. */
 static void check_its_bucket(void)
 {
 	uint32_t emitted;
@@ -288,7 +288,7 @@ static void check_its_bucket(void)
 		check_eq(batch_for(100, &emitted), 0);
 		errno = 0;
 		r = batch_for(100, &emitted);
-		/* Later the bucket is full again. */
+		/* Too slow: the bucket has been refilled. */
 		if (ms_since(start) < 950) {
 			check(r == -1 && errno == EAGAIN);
 			break;
@@ -334,7 +334,7 @@ static void for_another(void)
 	ring_close(&r);
 }
 
-/* What the target may not do itself, it cannot do through us. */
+/* The target cannot do through us what it may not do itself. */
 static void for_a_lesser_one(void)
 {
 	struct kmes_ioc_attach_for attach = {};
@@ -351,14 +351,14 @@ static void for_a_lesser_one(void)
 	stop_target();
 }
 
-/* Nor may anybody act through a target that can do more, or is another user's. */
+/* The caller may not act for a target with more capabilities or of another user. */
 static void for_a_greater_one(void)
 {
 	start_target(0);
 	drop_capabilities(CAP(SYS_PTRACE) | CAP(AUDIT_WRITE));
 	check_errno(emit_for(target_fd, 0), EPERM);
 	stop_target();
-	/* One like ourselves is all right, up to its own lack. */
+	/* One with the caller's ids is allowed, within its own capabilities. */
 	start_target(CAP(AUDIT_READ));
 	check_errno(emit_for(target_fd, 0), EPERM);
 	stop_target();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * bpf.h - two BPF programs, loaded without a library: one submits a time stamp and 64 bytes
- * to a ring buffer, the other does nothing.
+ * bpf.h - two BPF programs, loaded without a library: one submits a time stamp and 64
+ * bytes to a ring buffer, the other does nothing.
  */
 #ifndef KMES_VM_BPF_H
 #define KMES_VM_BPF_H

@@ -3,7 +3,8 @@
  * case.h - named test cases that end at the first failed check, and helpers for files and
  * processes.
  *
- * A program is a table of cases and KMES_CASES(table). `PROGRAM NAME...` runs those named.
+ * A program is a table of cases and KMES_CASES(table). `PROGRAM NAME...` runs those
+ * named.
  */
 #ifndef KMES_VM_CASE_H
 #define KMES_VM_CASE_H

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Paths and words that the scripts of this folder share.
+# Paths and functions shared by the scripts of this directory.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-# Kernels, emulator and package lists; one cache may serve several work trees.
+# Kernels, emulator and package lists; several work trees may share a cache.
 VM=${KMES_VM_CACHE:-$TOP/build/vm}
 
 die() {
@@ -15,19 +15,19 @@ say() {
 	echo "${0##*/}: $*" >&2
 }
 
-# vm_lock PART: one script at a time fills this part of the cache; until its end or the next vm_lock.
+# vm_lock PART: locks this part of the cache until the script ends or calls vm_lock again.
 vm_lock() {
 	mkdir -p "$VM"
 	exec 9>"$VM/lock-$1"
 	flock 9
 }
 
-# vm_host: the host's release of Debian.
+# vm_host: the host's Debian release.
 vm_host() {
 	(. /etc/os-release && echo "$VERSION_CODENAME")
 }
 
-# vm_tree KVER: the unpacked Debian in which the kernel's modules are built, or nothing if that is the host.
+# vm_tree KVER: the unpacked Debian in which modules for that kernel are built, or nothing for the host.
 vm_tree() {
 	case $1 in
 	7) echo trixie ;;
@@ -35,7 +35,7 @@ vm_tree() {
 	esac
 }
 
-# vm_is_prebuilt: whether Debian has built the kernel; the others are built here, and slow.
+# vm_is_prebuilt: whether it is a Debian kernel; the others are built here, and slow.
 vm_is_prebuilt() {
 	[ "$1" != debug ] && [ "$1" != kcsan ]
 }

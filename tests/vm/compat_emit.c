@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* compat_emit.c - a 32-bit program that emits, in ones and in batches, and attaches. */
+/* compat_emit.c - a 32-bit program that emits single events and batches, and attaches. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* compat_native.c - a 32-bit program that makes the native calls: it has none. */
+/*
+ * compat_native.c - a 32-bit program that makes the native calls, which do not exist
+ * for it.
+ */
 #include <errno.h>
 #include <stdint.h>
 #include <unistd.h>

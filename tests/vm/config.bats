@@ -1,24 +1,24 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Values under /sys/kernel/kmes and the replacement of rings.
+# The configuration in /sys/kernel/kmes and the replacement of rings.
 
-@test "values have their defaults and the load sends no event [F4]" {
+@test "values have their defaults and loading emits no event [F4]" {
 	config_cases defaults
 }
 
-@test "a change is told, the same value is none [F2 F4]" {
+@test "a change emits an event, setting the same value does not [F2 F4]" {
 	config_cases applied
 }
 
-@test "a value that is no number or out of range is refused, never bent [F1 F4]" {
+@test "a value that is not a number or out of range is rejected, never clamped [F1 F4]" {
 	config_cases rejected
 }
 
-@test "setting a value needs CAP_AUDIT_CONTROL [F1]" {
+@test "setting a value requires CAP_AUDIT_CONTROL [F1]" {
 	config_cases privilege
 }
 
-@test "bad module parameters leave the defaults and are told [F1 F4]" {
+@test "invalid module parameters leave the defaults and emit events [F1 F4]" {
 	rmmod kmes
 	insmod "$KMES_MODULE" buffer_capacity=100000 max_event_size=none max_nesting_depth=7 \
 		max_emit_rate_per_process=5 process_events=2
@@ -31,23 +31,23 @@
 	config_cases restarted
 }
 
-@test "resized under emission on every CPU: each event seen once or known lost [R2 R5 R9 R10]" {
+@test "resizing while every CPU emits: each event is read once or reported lost [R2 R5 R9 R10]" {
 	resize_cases under-emission
 }
 
-@test "replaced under a flood of batches as large as the ring [R10]" {
+@test "rings are replaced during a flood of batches as large as the ring [R10]" {
 	resize_cases under-flood
 }
 
-@test "what is kept is the longest suffix, from 0; growing keeps all [R9 R10]" {
+@test "the longest suffix is kept, starting at 0; growing keeps everything [R9 R10]" {
 	resize_cases kept
 }
 
-@test "an old descriptor stays with its old ring [R8 A13]" {
+@test "an old descriptor keeps referring to its old ring [R8 A13]" {
 	resize_cases old-descriptors
 }
 
-@test "200 replacements leave no memory behind [R8]" {
+@test "200 replacements leak no memory [R8]" {
 	resize_cases no-leak
 }
 
@@ -55,7 +55,7 @@
 	resize_cases same
 }
 
-@test "the ABI document names each file in /sys/kernel/kmes and no other" {
+@test "the ABI document lists exactly the files in /sys/kernel/kmes" {
 	local document=$BATS_TEST_DIRNAME/../../module/Documentation/ABI/testing/sysfs-kernel-kmes
 	diff <(sed -nE 's/^What:\s+(.*[^/])$/\1/p' "$document" | sort) \
 		<(find /sys/kernel/kmes -type f | sed -E 's/cpu[0-9]+/cpu<N>/' | sort -u)

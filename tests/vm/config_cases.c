@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* config_cases.c - setting values, refusals, and the module's events about itself. */
+/* config_cases.c - setting values, rejections, and the module's events about itself. */
 #include <sys/time.h>
 
 #include "tests/vm/ring.h"
@@ -37,7 +37,7 @@ static void defaults(void)
 {
 	for (unsigned int i = 0; i < VALUES; i++)
 		check_eq(config_get(values[i].file), values[i].value);
-	/* Loading told nothing. */
+	/* Loading emitted nothing. */
 	for (uint32_t cpu = 0; cpu < 4; cpu++)
 		check_eq(counter(cpu, "emitted_events"), 0);
 }
@@ -62,7 +62,7 @@ static void applied(void)
 		check(payload_is(&e, "config.name", values[i].name));
 		check_eq(payload_number(&e, "config.value"), values[i].other);
 		check_eq(payload_number(&e, "buffer.capacity"), counter(0, "capacity"));
-		/* The same once more is no change and no event. */
+		/* Setting the same value is no change and emits no event. */
 		check_eq(config_set(values[i].file, values[i].other), 0);
 		check_eq(ring_last(&r).h.sequence, e.h.sequence);
 		ring_close(&r);
@@ -86,9 +86,9 @@ static void check_rejected(unsigned int i, const char *kind)
 
 static void rejected(void)
 {
-	static const char *const texts[] = { "",       "\n",	 "x",	    "12x",
-					     "-1",     "+65536", "0x10000", "65536 ",
-					     " 65536", "1e6",	 "64K" };
+	static const char *const inputs[] = { "",	"\n",	  "x",	     "12x",
+					      "-1",	"+65536", "0x10000", "65536 ",
+					      " 65536", "1e6",	  "64K" };
 
 	pin(0);
 	for (unsigned int i = 0; i < VALUES; i++) {
@@ -98,12 +98,12 @@ static void rejected(void)
 		check_rejected(i, "out-of-range");
 		check_eq(config_text(values[i].file, "99999999999999999999"), -ERANGE);
 		check_rejected(i, "out-of-range");
-		for (unsigned int t = 1; t < sizeof(texts) / sizeof(texts[0]); t++) {
-			check_eq(config_text(values[i].file, texts[t]), -EINVAL);
+		for (unsigned int t = 1; t < sizeof(inputs) / sizeof(inputs[0]); t++) {
+			check_eq(config_text(values[i].file, inputs[t]), -EINVAL);
 			check_rejected(i, "wrong-type");
 		}
 	}
-	/* In range and no power of two. */
+	/* In range, but not a power of two. */
 	check_eq(config_set("buffer_capacity", 100000), -ERANGE);
 	check_rejected(0, "out-of-range");
 	struct vm_ring r = ring_open(0);
@@ -119,13 +119,13 @@ static void privilege(void)
 	drop_capabilities(CAP(AUDIT_CONTROL));
 	for (unsigned int i = 0; i < VALUES; i++) {
 		check_eq(config_set(values[i].file, values[i].other), -EPERM);
-		/* Before it is looked at whether this is a number. */
+		/* Before the value is parsed. */
 		check_eq(config_text(values[i].file, "x"), -EPERM);
 		check_eq(config_get(values[i].file), values[i].value);
 	}
 }
 
-/* Loaded with bad values for all parameters but one. */
+/* Loaded with one valid parameter and invalid values for the others. */
 static void bad_parameters(void)
 {
 	uint64_t events = 0;
@@ -149,7 +149,7 @@ static void bad_parameters(void)
 			check_eq(config_get(values[i].file), values[i].value);
 }
 
-/* In a machine with less memory than the rings would take. */
+/* In a machine with less memory than the rings need. */
 static void no_memory(void)
 {
 	uint64_t generations[4];
@@ -160,7 +160,7 @@ static void no_memory(void)
 	pin(0);
 	for (uint32_t cpu = 0; cpu < 4; cpu++)
 		generations[cpu] = counter(cpu, "generation");
-	/* More than there is, with all that is free. */
+	/* More than all free memory. */
 	for (uint64_t capacity = 268435456; 4 * capacity > memory; capacity /= 2) {
 		check_eq(config_set("buffer_capacity", capacity), -ENOMEM);
 		struct vm_ring r = ring_open(0);
@@ -185,7 +185,7 @@ static void on_tick(int sig)
 	ticks++;
 }
 
-/* Changes wait for one another; one that a signal interrupts meanwhile is started again. */
+/* Changes are serialized; a waiting one that a signal interrupts is restarted. */
 static void restarted(void)
 {
 	struct sigaction action = { .sa_handler = on_tick, .sa_flags = SA_RESTART };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * cost_count.c - what an event costs in instructions, beside what its peers cost.
+ * cost_count.c - instructions per event, compared with similar interfaces.
  *
- * It runs in a guest of one CPU whose clock, and with it the time stamp counter, advances by
- * one for each instruction executed. `cost_count NAME...` prints "NAME COUNT" for each of them
- * or, without a name, for all. Events have a type of 10 bytes and a payload of 64; batches are
- * counted per event. A round is short, so that a timer interrupt hits few of them; the median
- * round counts.
+ * It runs in a guest with one CPU whose clock, and so the time stamp counter, advances by
+ * one per instruction. `cost_count NAME...` prints "NAME COUNT" for each of them or,
+ * without a name, for all. Events have a type of 10 bytes and a payload of 64; batches
+ * are counted per event. Rounds are short, so that few are hit by a timer interrupt, and
+ * the median is taken.
  */
 #include <linux/futex.h>
 #include <x86intrin.h>
@@ -19,13 +19,13 @@
 #define TYPE_LEN ((uint16_t)(sizeof(TYPE) - 1))
 #define PAYLOAD 64
 
-/* The payload follows the type directly, as libkmes may lay them out. */
+/* The payload follows the type directly, as a caller may lay them out. */
 static struct event_text {
 	char type[TYPE_LEN];
 	unsigned char payload[PAYLOAD];
 } text[KMES_BATCH_MAX];
 
-/* What the calls below use; each cost is counted in a process of its own. */
+/* For the calls below; each cost is counted in a separate process. */
 static int fd;
 
 /* ---- counting ---- */
@@ -63,7 +63,7 @@ static uint64_t ticks_of(void (*run)(void), unsigned int times)
 	return median(ticks);
 }
 
-/* Instructions of one call, without those of the loop around it. */
+/* Instructions per call, without those of the loop around it. */
 static uint64_t cost_of(void (*run)(void), unsigned int times)
 {
 	uint64_t empty = ticks_of(do_nothing, times);
@@ -104,7 +104,7 @@ static uint64_t cost_emit(void)
 	return cost_of(do_emit, 50);
 }
 
-/* Into a full ring, over the oldest events. */
+/* In a full ring, overwriting the oldest events. */
 static uint64_t cost_emit_over(void)
 {
 	check(config_set("buffer_capacity", KMES_CAPACITY_MIN) == 0);
@@ -208,7 +208,7 @@ static void do_bpf(void)
 	bpf_run(fd, BPF_REPEAT);
 }
 
-/* The buffer has room for all rounds. */
+/* The buffer is large enough for all rounds. */
 static uint64_t cost_bpf_ringbuf(void)
 {
 	uint64_t nothing_done;
@@ -222,13 +222,13 @@ static uint64_t cost_bpf_ringbuf(void)
 /*
  * ---- a wake ----
  *
- * All that happens until the consumer has gone to sleep again: the emission, the module's part,
- * the consumer's two system calls and the switches between the processes.
+ * Everything until the consumer sleeps again: the emission, the module's thread, the
+ * consumer's two system calls and the context switches.
  */
 
 static struct vm_ring ring;
 
-/* Never wakes up for anything but an event. */
+/* Wakes up only for events. */
 static void consume(void)
 {
 	for (;;) {
@@ -243,7 +243,7 @@ static void consume(void)
 	}
 }
 
-/* The consumer runs until it sleeps: nobody else wants the CPU. */
+/* The consumer runs until it sleeps: there is no other runnable process. */
 static void do_wake(void)
 {
 	do_emit();
@@ -317,14 +317,14 @@ static const struct cost {
 	{ "native-here", cost_native_here },
 };
 
-/* Shrunk and grown again, a ring holds few events, and many more fit. */
+/* Shrunk and grown again, a ring has few events and room for many more. */
 static void empty_ring(void)
 {
 	check(config_set("buffer_capacity", KMES_CAPACITY_MIN) == 0);
 	check(config_set("buffer_capacity", KMES_CAPACITY_DEFAULT) == 0);
 }
 
-/* Each in a child: what one changes about its process does not concern the next one. */
+/* Each in a child, so that changes to its process do not affect the next one. */
 static void count(const struct cost *c)
 {
 	int status;

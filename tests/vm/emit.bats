@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Emission from user space.
 
-@test "the first event of each CPU is sequence 1 on a ring of generation 1 [E7]" {
+@test "the first event of each CPU has sequence 1 in a ring of generation 1 [E7]" {
 	emit_cases first
 }
 
-@test "of two faults the one that is looked at earlier decides [E1]" {
+@test "of two faults, the one checked first determines the error [E1]" {
 	emit_cases order
 }
 
-@test "2^32-1 bytes are ENOSPC, 2^32 EINVAL, by the lengths alone [E2]" {
+@test "2^32-1 bytes are ENOSPC and 2^32 EINVAL, without following pointers [E2]" {
 	emit_cases sizes
 }
 
@@ -18,7 +18,7 @@
 	emit_cases largest
 }
 
-@test "others get the CPU while a payload of four million values is validated" {
+@test "validating a payload of four million values does not monopolize the CPU" {
 	emit_cases yields
 }
 
@@ -26,15 +26,15 @@
 	emit_cases half
 }
 
-@test "a payload is one MessagePack value, 32 levels deep at most [E3]" {
+@test "a payload must be one MessagePack value, at most 32 levels deep [E3]" {
 	emit_cases payloads
 }
 
-@test "a type is UTF-8 [E4]" {
+@test "a type must be UTF-8 [E4]" {
 	emit_cases types
 }
 
-@test "bytes are stored as they came, a type as long as the event allows [E5]" {
+@test "bytes are stored verbatim, also a type as long as the event allows [E5]" {
 	emit_cases verbatim
 }
 
@@ -42,44 +42,44 @@
 	emit_cases no-trace
 }
 
-@test "a pinned process's event is stamped on its CPU at the write [E6 A3]" {
+@test "an event of a pinned process is stamped on its CPU at the write [E6 A3]" {
 	emit_cases stamps
 }
 
-@test "a batch's own arguments: privilege, count, pointers [E8]" {
+@test "a batch's own arguments are checked: privilege, count, pointers [E8]" {
 	batch_cases bad-calls no-privilege
 }
 
-@test "of two faults of a batch the one that is looked at earlier decides [E1 E8]" {
+@test "of two faults of a batch, the one checked first determines the error [E1 E8]" {
 	batch_cases order
 }
 
-@test "a batch ends before its first bad entry and says how many went [E8]" {
+@test "a batch ends before its first invalid entry and returns the number emitted [E8]" {
 	batch_cases good-prefix
 }
 
-@test "a batch has one stamp, sequences in a row, one publication [E8]" {
+@test "a batch has one timestamp, consecutive sequences and one publication [E8]" {
 	batch_cases one-publication
 }
 
-@test "of 256 events of 60000 bytes the newest that fit are kept whole [E9]" {
+@test "of 256 events of 60000 bytes, the newest that fit survive complete [E9]" {
 	batch_cases larger
 }
 
-@test "on behalf of another: its capabilities, GUID and bucket count" {
+@test "on behalf of another process: its capabilities, GUID and bucket are used" {
 	batch_cases for-another
 }
 
-@test "on behalf of another nobody gains what one of both lacks" {
+@test "on behalf of another process: both need the capability" {
 	batch_cases for-lesser
 	batch_cases for-greater
 	batch_cases for-equal
 }
 
-@test "a 32-bit program emits and attaches by the same calls" {
+@test "a 32-bit program emits and attaches with the same calls" {
 	compat_emit
 }
 
-@test "counters that are read beside emission never go back" {
+@test "counters read during emission never decrease" {
 	emit_cases counts
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* emit_cases.c - single events: refusals and their order, limits, what is stored. */
+/* emit_cases.c - single events: errors and their order, limits, what is stored. */
 #include <sys/resource.h>
 
 #include "tests/vm/ring.h"
 
-/* What can be wrong with an emission, in the order in which it is looked at. */
+/* The faults of an emission, in the order in which they are checked. */
 enum fault {
 	NO_PRIVILEGE,
 	NO_TOKENS,
@@ -25,9 +25,9 @@ static const int errors[FAULTS] = {
 };
 
 /*
- * Makes sure that there is no token, at 100 a second. A refusal says that there is less than
- * one; when the next call takes it, less is left than what came in since the refusal.
- * Returns until when that is less than one.
+ * Makes sure that there is no token, at 100 per second. A refusal means that there is
+ * less than one; if the next call gets one, less is left than was added since the
+ * refusal. Returns the time until which that is less than one.
  */
 static uint64_t take_tokens(void)
 {
@@ -43,10 +43,13 @@ static uint64_t take_tokens(void)
 			return refused + 10000000;
 		}
 	}
-	fail("the tokens do not come to an end");
+	fail("the bucket never becomes empty");
 }
 
-/* What the call of `emit_with` says; with no token it must have been made in time. */
+/*
+ * The result of emit_with(); if there is to be no token, it must have been called in
+ * time.
+ */
 static int emit_in_time(unsigned int set, const char *type, const void *payload,
 			uint32_t len)
 {
@@ -66,7 +69,7 @@ static int emit_in_time(unsigned int set, const char *type, const void *payload,
 	fail("this machine is too slow for three calls in 10 ms");
 }
 
-/* Emits in a child with the faults of a set; returns its errno. */
+/* Emits in a child with a set of faults; returns its errno. */
 static int emit_with(unsigned int set)
 {
 	static unsigned char payload[40000];
@@ -81,7 +84,7 @@ static int emit_with(unsigned int set)
 		payload[1] = 8;
 	}
 	if (set & 1u << PAST_HALF)
-		len = 33000; /* of 65536, below the limit for an event */
+		len = 33000; /* over half of 65536, below the event size limit */
 	if (set & 1u << PAST_EVENT_SIZE)
 		len = 70000;
 	if (set & 1u << PAST_U32)
@@ -99,11 +102,11 @@ static int emit_with(unsigned int set)
 	return WEXITSTATUS(status);
 }
 
-/* Without and with each pair of faults: the earlier one decides. */
+/* Each pair of faults, and none: the error is that of the first one. */
 static void order_of_errors(void)
 {
 	check_eq(config_set("buffer_capacity", 65536), 0);
-	/* So few that the tokens do not come back while a child looks. */
+	/* So slow that no tokens are added while a child runs. */
 	check_eq(config_set("max_emit_rate_per_process", 100), 0);
 	check_eq(emit_with(0), 0);
 	for (int first = 0; first < FAULTS; first++) {
@@ -122,7 +125,7 @@ static void order_of_errors(void)
 
 static void sizes_by_length_alone(void)
 {
-	/* No pointer is good here, and none is looked at. */
+	/* All pointers are invalid, and none is followed. */
 	check_errno(emit_raw((void *)8, 1, (void *)8, UINT32_MAX - 78), ENOSPC);
 	check_errno(emit_raw((void *)8, 1, (void *)8, UINT32_MAX - 77), EINVAL);
 	check_errno(emit_raw((void *)8, 1, (void *)8, UINT32_MAX), EINVAL);
@@ -144,8 +147,8 @@ static void largest_event(void)
 }
 
 /*
- * Somebody of a higher priority wants the CPU each millisecond, and the kernel has four
- * million values to look at meanwhile.
+ * A thread of higher priority wants the CPU each millisecond while the kernel validates
+ * four million values.
  */
 static void large_lets_others_run(void)
 {
@@ -357,7 +360,7 @@ static _Noreturn void emit_on(unsigned int cpu)
 		check_eq(emit("counts"), 0);
 }
 
-/* What is read of a CPU's counters while it emits never goes back. */
+/* The counters of a CPU, read while it emits, never decrease. */
 static void counts_beside_emission(void)
 {
 	static const char *const names[] = { "emitted_events", "emitted_bytes",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * fault_cases.c - the module's calls while the kernel fails one allocation after the other.
+ * fault_cases.c - the module's calls while each of their allocations fails in turn.
  *
- * A number N in /proc/thread-self/fail-nth makes the N-th allocation of this thread fail; it
- * reads 0 when it did. So a call is made with N = 1, 2, ... until none has failed. The test
- * file has the kernel count those alone that are made below a function of a module.
+ * Writing N to /proc/thread-self/fail-nth makes the Nth allocation of this thread fail;
+ * the file then reads as 0. So a call is made with N = 1, 2, ... until none has failed.
+ * The test file makes the kernel count only allocations below a module's function.
  */
 #include "tests/vm/ring.h"
 
@@ -12,7 +12,7 @@ static int nth_fd = -1;
 static unsigned int nth;
 static bool came;
 
-/* From here on the nth allocation fails. */
+/* From now on, the nth allocation fails. */
 static void arm(void)
 {
 	char text[16];
@@ -21,7 +21,7 @@ static void arm(void)
 	check(pwrite(nth_fd, text, (size_t)len, 0) == len);
 }
 
-/* None fails any more; was there an nth one? Takes and returns what the call has said. */
+/* Ends that; tells whether an nth one failed. Takes and returns the call's result. */
 static int disarm(int r)
 {
 	int error = r < 0 ? errno : 0;
@@ -34,8 +34,8 @@ static int disarm(int r)
 }
 
 /*
- * Makes a call with each of its allocations failing in turn; it returns 0 or -errno, and a
- * shortage is all that may come of it. Returns how often it did.
+ * Makes a call with each of its allocations failing in turn. It returns 0 or -errno; the
+ * only allowed error is ENOMEM. Returns the number of failures.
  */
 static unsigned int with_each_fault(int (*call)(void), unsigned int limit)
 {
@@ -99,7 +99,7 @@ static void emission(void)
 	payload = sized_payload(60000, 'f');
 	device();
 	pin(1);
-	/* Not exempt, so that there is a bucket to be made. */
+	/* Not exempt, so that a bucket is created. */
 	drop_capabilities(CAP(SYS_ADMIN));
 	before = counter(1, "emitted_events");
 	check(with_each_fault(emit_one, 100) > 0);
@@ -138,7 +138,7 @@ static void batch(void)
 	check(with_each_fault(emit_many, 400) > 0);
 }
 
-/* Writes a value with its file already open. */
+/* Writes a value to a file that is already open. */
 static int set(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), r;
@@ -157,7 +157,7 @@ static int replace(void)
 
 	larger = !larger;
 	r = set(SYSFS "buffer_capacity", larger ? "131072" : "65536");
-	/* All rings are of the same size and generation, whatever came of it. */
+	/* All rings have the same size and generation, whatever the result. */
 	for (uint32_t cpu = 1; cpu < 4; cpu++) {
 		check_eq(counter(cpu, "capacity"), counter(0, "capacity"));
 		check_eq(counter(cpu, "generation"), counter(0, "generation"));

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Consumers that fork: children inherit the mapping, by ioctl and by the native calls.
+# Consumers that fork: children inherit the mapping, with the ioctls and the native calls.
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# until_there FILE: within 60 s.
+# until_there FILE: waits for it, up to 60 s.
 until_there() {
 	for _ in $(seq 600); do
 		[[ ! -e $1 ]] || return 0
@@ -16,7 +16,7 @@ until_there() {
 	return 1
 }
 
-# until_unused: nobody holds the module any more.
+# until_unused: waits until nothing pins the module.
 until_unused() {
 	for _ in $(seq 100); do
 		rmmod kmes 2>/dev/null && break
@@ -26,23 +26,23 @@ until_unused() {
 	insmod "$KMES_MODULE"
 }
 
-@test "a child inherits the mapping, read-only where its parent's is [M4 M5]" {
+@test "a child inherits the mapping, read-only where its parent's is read-only [M4 M5]" {
 	fork_cases inherited
 }
 
-@test "need_wake is cleared when the last mapping goes, children's included" {
+@test "need_wake is cleared with the last mapping, including those of children" {
 	fork_cases counted
 }
 
-@test "a child is woken on the mapping that it has inherited [N5]" {
+@test "a child is woken on an inherited mapping [N5]" {
 	fork_cases woken
 }
 
-@test "parent and child read a ring to its end over two replacements [R2 R8]" {
+@test "parent and child follow a ring through two replacements [R2 R8]" {
 	fork_cases followed
 }
 
-@test "a daemon goes on with the ring that it has attached to before [R8]" {
+@test "a daemon continues with a ring attached to before daemon(3) [R8]" {
 	fork_cases daemonized 3>&-
 	until_there followed
 	until_unused
@@ -55,7 +55,7 @@ until_unused() {
 	kmes-run fork_cases followed
 }
 
-@test "kmes-run: a program attaches, then becomes a daemon and goes on" {
+@test "kmes-run: a program attaches, becomes a daemon and continues" {
 	export KMES_NATIVE=1
 	kmes-run fork_cases daemonized 3>&-
 	until_there followed

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* fork_cases.c - mappings are inherited: consumers attach first and fork then. */
+/* fork_cases.c - inherited mappings: consumers that attach and then fork. */
 #include "tests/vm/follow.h"
 #include "tests/vm/sleep.h"
 
-/* What a consumer has mapped before it forks. */
+/* What a consumer maps before it forks. */
 static struct vm_ring ring;
 
-/* The child reads all of it and stores into the consumer page alone, as its parent may. */
+/* The child can read everything and store only to the consumer page, like its parent. */
 static void look_and_store(void)
 {
 	unsigned char *const data = ring.base + KMES_DATA_OFFSET;
@@ -24,7 +24,7 @@ static void look_and_store(void)
 	ring.consumer->need_wake++;
 }
 
-/* Whether or not the parent has touched the pages, or stored into the one that it may. */
+/* Whether or not the parent has read the pages or stored to the consumer page. */
 static void inherited(void)
 {
 	ring = ring_open(0);
@@ -35,13 +35,13 @@ static void inherited(void)
 	for (int i = 0; i < 20; i++)
 		check_eq(in_child(look_and_store), 0);
 	check_eq(ring.consumer->need_wake, 23);
-	/* A process may decide otherwise. */
+	/* A process can prevent it. */
 	check(madvise(ring.base, KMES_MAPPING_SIZE(ring.capacity), MADV_DONTFORK) == 0);
 	check_eq(in_child(look_and_store), -SIGSEGV);
 	ring_close(&ring);
 }
 
-/* A child that holds what it has inherited until it is sent a byte. */
+/* A child that keeps what it has inherited until it is sent a byte. */
 static pid_t holder(int *hold)
 {
 	int fds[2];
@@ -56,7 +56,7 @@ static pid_t holder(int *hold)
 	return pid;
 }
 
-/* need_wake lasts as long as anybody has the ring mapped, the child included. */
+/* need_wake stays set as long as the ring is mapped, also in the child only. */
 static void counted(void)
 {
 	pid_t pids[3];
@@ -79,7 +79,7 @@ static void counted(void)
 	ring_close(&ring);
 }
 
-/* On the word as the child sees it. */
+/* On the futex as mapped in the child. */
 static void woken(void)
 {
 	pid_t pid;
@@ -95,7 +95,7 @@ static void woken(void)
 	ring_close(&ring);
 }
 
-/* How far a follower is to come: to this event, in the ring after so many replacements. */
+/* Where a follower stops: at this event, after this number of replacements. */
 struct goal {
 	uint64_t last, switches;
 };
@@ -113,7 +113,7 @@ static void follow_to(struct follower *f, struct goal goal)
 	check_eq(f->lost, 0);
 }
 
-/* The child goes on with what its parent had read until the fork. */
+/* The child continues from where its parent was at the fork. */
 static pid_t follow_in_child(struct follower *f, int goals[2], int done[2])
 {
 	struct goal goal;
@@ -131,7 +131,7 @@ static pid_t follow_in_child(struct follower *f, int goals[2], int done[2])
 	_exit(0);
 }
 
-/* Three times 50 events and as many as the module itself tells; two replacements. */
+/* Three times 50 events and the module's own about two replacements. */
 static void follow_in_both(struct follower *f)
 {
 	static const uint64_t capacities[] = { 1048576, 4194304 };
@@ -176,7 +176,7 @@ static void followed(void)
 	follow_in_both(&f);
 }
 
-/* Attaches, becomes a daemon and goes on; says so by a file when all is well. */
+/* Attaches, becomes a daemon and continues; creates a file on success. */
 static void daemonized(void)
 {
 	struct follower f = follower_of_1();

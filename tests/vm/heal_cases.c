@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * heal_cases.c - a client that follows the published steps to the letter, with nothing
- * added: no second attach, no bound on its sleep.
+ * heal_cases.c - a client that follows exactly the published steps: it has no second
+ * attach and does not bound its sleep.
  */
 #include <linux/futex.h>
 
@@ -9,7 +9,7 @@
 
 #define CPU 1
 
-/* Where the client may be stopped, at the n-th time that it comes there. */
+/* Where the client can be stopped, the nth time it gets there. */
 enum place { BEFORE_MAP, BEFORE_LOOK };
 
 struct client {
@@ -24,7 +24,7 @@ static struct {
 	int times;
 } stop_at;
 
-/* The event that ends the client; the rings hold those of earlier cases. */
+/* The event that the client waits for; the rings have those of earlier cases. */
 static const char *wanted;
 
 static void pass(enum place place)
@@ -38,7 +38,7 @@ static struct kmes_producer_page *page_of(const struct client *c)
 	return (void *)c->base;
 }
 
-/* Attach and map; then note the generation. */
+/* Attach and map, then load the generation. */
 static void client_attach(struct client *c)
 {
 	c->fd = ring_attach(CPU, &c->capacity, NULL);
@@ -67,7 +67,7 @@ static void client_process(struct client *c, const unsigned char *at)
 		    !memcmp(at + KMES_HEADER_SIZE, wanted, h.type_len);
 }
 
-/* The writer is never a lap ahead here, so an event can be looked at where it is. */
+/* The writer is never a lap ahead here, so events are read in place. */
 static void client_drain(struct client *c)
 {
 	while (kmes_load_acquire(&page_of(c)->write_pos) != c->read_pos) {
@@ -102,7 +102,7 @@ static void client_follow(struct client *c)
 	close(old.fd);
 }
 
-/* Ends when it has processed the event that is wanted. */
+/* Returns when it has processed the event that it waits for. */
 static void client_run(void)
 {
 	struct client c = { .fd = -1 };
@@ -146,7 +146,7 @@ static void wait_until_stopped(pid_t pid)
 	check(WIFSTOPPED(status));
 }
 
-/* Both rings are replaced again while the client stands still, then it has to find the event. */
+/* Replaces both rings while the client is stopped; then it has to find the event. */
 static void swap_twice_and_go_on(pid_t pid, unsigned int ms)
 {
 	uint64_t start;
@@ -160,7 +160,7 @@ static void swap_twice_and_go_on(pid_t pid, unsigned int ms)
 	sleep_ms(100);
 	pin(CPU);
 	check_eq(emit(wanted), 0);
-	/* Steps come 1, 3, 7, 15 and 31 s after the replacement. */
+	/* Steps are 1, 3, 7, 15 and 31 s after the replacement. */
 	start = now_ns(CLOCK_MONOTONIC);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (ms_since(start) > 40000) {
@@ -185,7 +185,7 @@ static void stopped_before_look(void)
 	swap_twice_and_go_on(client_start(BEFORE_LOOK, 1), 3000);
 }
 
-/* The first replacement is noticed; those that follow fall between attach and look. */
+/* The first replacement is detected; later ones are between attach and load. */
 static void stopped_while_following(void)
 {
 	struct vm_ring r = ring_open(CPU);
@@ -200,7 +200,7 @@ static void stopped_while_following(void)
 	swap_twice_and_go_on(pid, 0);
 }
 
-/* Waits for the page to show this generation; returns the time since `start` in ms. */
+/* Waits until the page shows this generation; returns ms since `start`. */
 static uint64_t wait_for(const struct vm_ring *r, uint64_t generation, uint64_t start)
 {
 	while (kmes_load_acquire(&r->producer->generation) < generation) {
@@ -221,9 +221,9 @@ static void steps(void)
 	check(r.producer->generation > r.generation);
 	for (int i = 0; i < 3; i++) {
 		wakes = r.producer->futex_counter;
-		/* Nobody is asleep the first time. */
+		/* The first time, there is no sleeper. */
 		r.consumer->need_wake = i != 0;
-		/* Never before its time. */
+		/* Never too early. */
 		check(wait_for(&r, r.generation + 2 + i, start) >= due_ms[i] - 40);
 		while (i && kmes_load_acquire(&r.producer->futex_counter) == wakes)
 			sleep_ms(1);
@@ -239,7 +239,10 @@ static void unmapped(void)
 
 		swap();
 		ring_close(&again);
-		/* The last one goes before the first step, at about it, and after it. */
+		/*
+		 * The last mapping goes away before the first step, at about that time,
+		 * and after it.
+		 */
 		sleep_ms(500u * (unsigned int)i);
 		ring_close(&r);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* kernel_cases.c - events from kernel code, by the test module kmes_kick. */
+/* kernel_cases.c - events from kernel code, emitted by the test module kmes_kick. */
 #include <pthread.h>
 
 #include "tests/vm/follow.h"
@@ -17,7 +17,7 @@ static void flood(void)
 	}
 }
 
-/* Interrupts of all kinds emit on a CPU where a process and a kernel thread do, too. */
+/* Interrupts of all kinds, a process and a kernel thread emit on one CPU. */
 static void all_contexts_at_once(void)
 {
 	static const char *const contexts[] = { "process", "softirq", "hardirq", "ipi",
@@ -27,7 +27,7 @@ static void all_contexts_at_once(void)
 	int status = -1;
 	pid_t kick, user;
 
-	/* Small rings: the writers also overwrite. */
+	/* Small rings, so that events are overwritten. */
 	check_eq(config_set("buffer_capacity", 262144), 0);
 	f = follow_start(2);
 	first = f.last;
@@ -78,7 +78,7 @@ static void end_threads(void)
 	syscall(SYS_exit, 0);
 }
 
-/* Starts processes that end, some of several threads, until it is killed. */
+/* Starts short-lived processes, some with several threads, until it is killed. */
 static void start_processes(void)
 {
 	for (int n = 0;; n++) {
@@ -95,7 +95,7 @@ static void start_processes(void)
 	}
 }
 
-/* Each sequence number of a CPU is an event that was counted and is there or overwritten. */
+/* Every sequence of a CPU is that of a counted event, in the ring or overwritten. */
 static void check_account(uint32_t cpu)
 {
 	struct vm_ring r = ring_open(cpu);
@@ -118,7 +118,7 @@ static void check_account(uint32_t cpu)
 	ring_close(&r);
 }
 
-/* The same while processes start and end on all CPUs and are reported. */
+/* The same while processes start and exit on all CPUs and are reported. */
 static void all_contexts_beside_processes(void)
 {
 	pid_t starters[4];
@@ -158,7 +158,7 @@ static void drops(void)
 	check_eq(system(KICK "context=drops && rmmod kmes_kick"), 0);
 	check_eq(counter(2, "emitted_events"), emitted + 4);
 	check_eq(counter(2, "dropped_events"), dropped + 5);
-	/* Three gone, one stored, then a batch of stored and gone ones in turn. */
+	/* Three dropped, one written, then a batch in which they alternate. */
 	e = ring_event(&r, pos);
 	check(event_is(&e, "kick.empty") && e.payload_len == 0);
 	check_eq(e.h.sequence, sequence + 4);
@@ -172,7 +172,7 @@ static void drops(void)
 	ring_close(&r);
 }
 
-/* What an NMI has come between is not known: nothing is written, counted or numbered. */
+/* An NMI may have interrupted a write: nothing is written, counted or numbered. */
 static void nmi(void)
 {
 	static const char *const names[] = { "emitted_events", "dropped_events",

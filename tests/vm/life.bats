@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Loading, unloading, CPUs that come and go.
+# Loading, unloading, CPU hotplug.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ bats_require_minimum_version 1.5.0
 	life_cases held
 }
 
-@test "a process without any capability holds the module, too" {
+@test "a process without any capability pins the module, too" {
 	life_cases held-by-anybody
 }
 
@@ -17,18 +17,18 @@ bats_require_minimum_version 1.5.0
 	[ -e /sys/kernel/kmes/stream_id ]
 }
 
-@test "loaded and unloaded 50 times under emission" {
+@test "the module is loaded and unloaded 50 times during emission" {
 	life_cases under-emission
 }
 
-@test "each load is another stream" {
+@test "each load has another stream id" {
 	life_cases stream-ids
 }
 
-@test "the ring of a CPU that is off is quiet, readable and replaced like others" {
+@test "the ring of an offline CPU is unchanged, readable and replaced like others" {
 	life_cases hotplug
 }
 
-@test "replacements while an emitting CPU goes and comes" {
+@test "rings are replaced while an emitting CPU goes offline and online" {
 	life_cases hotplug-resize
 }

@@ -30,7 +30,7 @@ static void held_by_descriptors(void)
 	ring = ioctl(dev, KMES_IOC_ATTACH, &call);
 	check(ring >= 0);
 	close(dev);
-	/* The ring's descriptor alone, then its mapping alone. */
+	/* Only the ring's descriptor, then only its mapping. */
 	check_errno(rmmod(), EWOULDBLOCK);
 	base = mmap(NULL, KMES_MAPPING_SIZE(capacity), PROT_READ, MAP_SHARED, ring, 0);
 	check(base != MAP_FAILED);
@@ -38,7 +38,7 @@ static void held_by_descriptors(void)
 	check_errno(rmmod(), EWOULDBLOCK);
 	check(access("/sys/kernel/kmes/buffer_capacity", R_OK) == 0);
 	check(!memcmp(base, "KMESRING", 8));
-	/* At last a child's copy of the mapping. */
+	/* Finally a child's copy of the mapping. */
 	pid = fork_bound();
 	if (!pid)
 		pause();
@@ -49,7 +49,7 @@ static void held_by_descriptors(void)
 	insmod("");
 }
 
-/* The device is open to everybody, and so is this use of it. */
+/* Every user can open the device, and so pin the module. */
 static void held_by_anybody(void)
 {
 	int ready[2];
@@ -70,12 +70,12 @@ static void held_by_anybody(void)
 	insmod("");
 }
 
-/* What the emitters together have sent. */
+/* The number of events from all emitters. */
 static uint64_t *emitted;
 
 /*
- * Emits by whichever module is there at the moment, until it is killed. Stays away for longer
- * than it was there, or in a slow machine the module would never be left alone.
+ * Emits with whichever module is loaded, until it is killed. Pauses for longer than it
+ * emits, because a slow machine would otherwise never be able to unload the module.
  */
 static void emit_always(void)
 {
@@ -98,7 +98,7 @@ static void emit_always(void)
 	}
 }
 
-/* Processes come and go, of which the module itself tells: with or without it. */
+/* Starts processes, which the module reports while it is loaded. */
 static void fork_always(void)
 {
 	for (;;) {
@@ -111,7 +111,7 @@ static void fork_always(void)
 	}
 }
 
-/* Until somebody has emitted by the module that is there. */
+/* Waits until an emitter has used the loaded module. */
 static void wait_for_emission(void)
 {
 	uint64_t before = __atomic_load_n(emitted, __ATOMIC_RELAXED);
@@ -121,7 +121,7 @@ static void wait_for_emission(void)
 			return;
 		sleep_ms(1);
 	}
-	fail("nobody emits");
+	fail("no emitter emits");
 }
 
 static void under_emission(void)
@@ -153,7 +153,7 @@ static void under_emission(void)
 	insmod("");
 }
 
-/* Each load is a stream of its own. */
+/* Each load has its own stream id. */
 static void stream_ids(void)
 {
 	char ids[2][64] = { "", "" };
@@ -177,7 +177,7 @@ static void set_online(uint32_t cpu, bool on)
 	check_eq(file_write(path, on ? "1" : "0"), 0);
 }
 
-/* CPU 3 goes and comes: its ring stays, is quiet and readable, and is replaced like others. */
+/* CPU 3 goes offline and online: its ring stays readable and is replaced like others. */
 static void cpu_comes_and_goes(void)
 {
 	uint64_t sequence, events;
@@ -213,7 +213,7 @@ static void flood_on_3(void)
 				      .payload = (uintptr_t) "\x80",
 				      .payload_len = 1 };
 
-	/* Where it runs is the scheduler's choice when its CPU goes. */
+	/* The scheduler moves it when its CPU goes offline. */
 	for (;;) {
 		cpu_set_t set;
 
@@ -225,7 +225,7 @@ static void flood_on_3(void)
 	}
 }
 
-/* Every event of every CPU is in its ring, or known to have been overwritten. */
+/* Every event of every CPU is in its ring or was counted as overwritten. */
 static void check_accounts(void)
 {
 	for (uint32_t cpu = 0; cpu < 4; cpu++) {
@@ -245,7 +245,7 @@ static void check_accounts(void)
 	}
 }
 
-/* Replacements while a CPU that emits goes and comes. */
+/* Replacements while an emitting CPU goes offline and online. */
 static void hotplug_and_resize(void)
 {
 	pid_t flood = fork_bound(), plug;
@@ -271,13 +271,13 @@ static void hotplug_and_resize(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
-/* Sets the alarm that ends the sleep, so late that the machine will have fallen asleep. */
+/* Sets the alarm that ends the suspend, late enough for the machine to have suspended. */
 static void set_alarm(void)
 {
 	uint64_t start = now_ns(CLOCK_MONOTONIC);
 	char text[16];
 
-	/* That is the better part of it. */
+	/* That is most of it. */
 	for (uint32_t cpu = 1; cpu < 4; cpu++)
 		set_online(cpu, false);
 	for (uint32_t cpu = 1; cpu < 4; cpu++)
@@ -287,7 +287,7 @@ static void set_alarm(void)
 	check_eq(file_write("/sys/class/rtc/rtc0/wakealarm", text), 0);
 }
 
-/* All CPUs but one go off, and emitters are frozen. */
+/* All CPUs but one go offline, and emitters are frozen. */
 static void suspend_and_resume(void)
 {
 	uint64_t sequences[4], awake, all;
@@ -308,7 +308,7 @@ static void suspend_and_resume(void)
 	check_eq(file_write("/sys/power/state", "mem"), 0);
 	awake = now_ns(CLOCK_MONOTONIC) - awake;
 	all = now_ns(CLOCK_BOOTTIME) - all;
-	/* It did sleep. */
+	/* It did suspend. */
 	check(all > awake + 100000000);
 	end_child(flood);
 	check_accounts();
@@ -322,7 +322,7 @@ static void suspend_and_resume(void)
 	}
 }
 
-/* The machine was started with CPU 3 off. */
+/* The machine was booted with CPU 3 offline. */
 static void cpu_off_at_load(void)
 {
 	struct vm_ring r = ring_open(3);

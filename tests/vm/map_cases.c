@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* map_cases.c - the mapping: its one shape, who may store where, its life. */
+/* map_cases.c - the mapping: its shape, its protection, its lifetime. */
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "tests/vm/ring.h"
 
-/* Pages 0, two of the data and two of the data's second copy. */
+/* Page 0, two pages of the data and two of its second copy. */
 static unsigned char *const *read_only_places(const struct vm_ring *r)
 {
 	static unsigned char *places[6];
@@ -57,14 +57,14 @@ static void read_only(void)
 	check(store_faults(r.base + KMES_CONSUMER_OFFSET));
 	check(mprotect(r.base, len, PROT_READ | PROT_WRITE) == 0);
 	for (i = 0; i < 6; i++) {
-		check(p[i][0] < 0xff); /* mapped for reading now */
+		check(p[i][0] < 0xff); /* is mapped for reading now */
 		check(store_faults(p[i]));
 	}
 	check(!store_faults(r.base + KMES_CONSUMER_OFFSET));
 	ring_close(&r);
 }
 
-/* The kernel stores no more than the process could. */
+/* The kernel stores only where the process could. */
 static void read_only_for_the_kernel(void)
 {
 	struct vm_ring r = ring_open(0);
@@ -122,7 +122,7 @@ static void data_twice(void)
 	while (laps--)
 		check_eq(emit_raw("wrap", 4, payload, 20000), 0);
 	check(!memcmp(r.view.data, r.view.data + r.capacity, r.capacity));
-	/* Each of them reads in one piece, also the one over the end. */
+	/* Each event is contiguous, also the one that crosses the end. */
 	for (uint64_t pos = r.producer->tail_pos; pos < r.producer->write_pos;
 	     pos += e.h.event_size) {
 		e = ring_event(&r, pos);
@@ -132,7 +132,7 @@ static void data_twice(void)
 	ring_close(&r);
 }
 
-/* Kilobytes and flags of the mapping at `base`, from /proc/self/smaps. */
+/* Size in kB and flags of the mapping at `base`, from /proc/self/smaps. */
 static long smaps(const void *base, char flags[512])
 {
 	FILE *f = fopen("/proc/self/smaps", "re");
@@ -175,8 +175,8 @@ static void touched_pages_only(void)
 }
 
 /*
- * The kernel was told to use huge pages for shared memory, which the producer pages are of:
- * where a huge page could be mapped each page is still the one that belongs there.
+ * With huge pages for shared memory, to which the producer pages belong: also where a
+ * huge page could be mapped, each page of the mapping is the right one.
  */
 static void huge_pages(void)
 {
@@ -205,7 +205,7 @@ static void huge_pages(void)
 	}
 }
 
-/* Pages of the mapping at `base` that are of a node, from /proc/self/numa_maps. */
+/* Pages of the mapping at `base` that are on a node, from /proc/self/numa_maps. */
 static uint64_t pages_of_node(const void *base, unsigned int node)
 {
 	FILE *f = fopen("/proc/self/numa_maps", "re");
@@ -224,7 +224,7 @@ static uint64_t pages_of_node(const void *base, unsigned int node)
 	return pages;
 }
 
-/* CPUs 0 and 1 are of node 0, the others of node 1. */
+/* CPUs 0 and 1 are on node 0, the others on node 1. */
 static void nodes(void)
 {
 	for (uint64_t capacity = 4194304; capacity >= 1048576; capacity /= 4) {
@@ -245,7 +245,7 @@ static void nodes(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
-/* No advice about the mapping takes anything away from it, nor from the wake's. */
+/* No advice removes anything from the mapping, or from that of the waking thread. */
 static void advice(void)
 {
 	struct vm_ring r = ring_open(1);
@@ -256,7 +256,7 @@ static void advice(void)
 	pin(1);
 	for (int advice = 0; advice < 30; advice++) {
 		check_eq(emit("advised"), 0);
-		/* Many of them are refused, which is all right. */
+		/* Many are refused, which is fine. */
 		(void)madvise(r.base, len, advice);
 		(void)madvise(r.base, 4096, advice);
 		(void)madvise(r.base + KMES_DATA_OFFSET, len - KMES_DATA_OFFSET, advice);
@@ -271,7 +271,7 @@ static void advice(void)
 		check_eq(r.consumer->need_wake, 1);
 		r.consumer->need_wake = 0;
 	}
-	/* Locking it may be refused, too. */
+	/* mlock() may be refused, too. */
 	if (mlock(r.base, len) == 0)
 		check(munlock(r.base, len) == 0);
 	ring_close(&r);
@@ -295,7 +295,7 @@ static void in_one_piece(void)
 	ring_close(&r);
 }
 
-/* Consumers that end in every way; the unloading after this file counts their mappings. */
+/* Consumers that end in every way; unloading after this file needs a correct count. */
 static void sudden_ends(void)
 {
 	struct vm_ring r;
@@ -325,7 +325,7 @@ static void sudden_ends(void)
 	}
 }
 
-/* A mapping outlives its descriptor, and a descriptor its mapping. */
+/* A mapping can outlive its descriptor, and a descriptor its mapping. */
 static void either_order(void)
 {
 	for (int i = 0; i < 20; i++) {

@@ -3,7 +3,7 @@
 # Debian packages without apt's system-wide state: each suite has its own sources, lists and status
 # under $VM/apt, so the user's sources stay as they are and no root is needed.
 
-# mirror_of LABEL: where this machine's own apt gets the archive of that label from, of whatever release.
+# mirror_of LABEL: the mirror from which this machine's apt gets the archive with that label.
 # shellcheck disable=SC2016 # fields of apt and awk
 mirror_of() {
 	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
@@ -12,17 +12,17 @@ mirror_of() {
 
 MIRROR=${DEBIAN_MIRROR:-$(mirror_of Debian)}
 SECURITY=${DEBIAN_SECURITY:-$(mirror_of Debian-Security)}
-# A mirror keeps the security updates beside the rest.
+# Mirrors have the security updates next to the archive.
 SECURITY=${SECURITY:-$MIRROR-security}
 
-# Whose packages; other machines' are kept apart.
+# The architecture of the packages; others are kept separate.
 ARCH=${ARCH:-amd64}
 
 mirror_dir() {
 	[ "$ARCH" = amd64 ] && echo "$VM/apt/$1" || echo "$VM/apt/$1-$ARCH"
 }
 
-# mirror_apt SUITE TOOL ARGS...: apt-get or apt-cache in SUITE's world.
+# mirror_apt SUITE TOOL ARGS...: apt-get or apt-cache with SUITE's state.
 mirror_apt() {
 	local dir tool=$2
 	dir=$(mirror_dir "$1")
@@ -30,16 +30,16 @@ mirror_apt() {
 	"$tool" -q -c "$dir/apt.conf" "$@"
 }
 
-# mirror_status SUITE: what counts as installed. For the host's own suite that is the host (less what
-# always gets unpacked), for another one nothing.
+# mirror_status SUITE: packages regarded as installed: for the host's own suite those of the host (except
+# those that are always unpacked), for another suite none.
 mirror_status() {
 	[ "$1-$ARCH" = "$(. /etc/os-release && echo "$VERSION_CODENAME")-amd64" ] &&
 		[ -r /var/lib/dpkg/status ] || return 0
 	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios|dkms\n)/' /var/lib/dpkg/status
 }
 
-# mirror_init SUITE [release]: reads its package lists, once; with `release` without updates, backports and
-# security, which mirrors do not always keep in step for each architecture.
+# mirror_init SUITE [release]: fetches its package lists, once; with `release`, without updates, backports and
+# security, which mirrors do not always keep in sync for all architectures.
 mirror_init() {
 	local suite=$1 dir key=/usr/share/keyrings/debian-archive-keyring.gpg s suites=("$1")
 	dir=$(mirror_dir "$suite")
@@ -79,13 +79,13 @@ mirror_init() {
 	touch "$dir/ready"
 }
 
-# mirror_newest SUITE REGEX: the newest package whose whole name matches.
+# mirror_newest SUITE REGEX: the newest package whose complete name matches.
 mirror_newest() {
 	mirror_apt "$1" apt-cache pkgnames | grep -xE "$2" | sort -V | tail -n 1
 }
 
-# mirror_unpack SUITE DEST download|install PACKAGE...: the packages, or they and all that they need
-# beyond what counts as installed, unpacked into DEST.
+# mirror_unpack SUITE DEST download|install PACKAGE...: unpacks the packages, or these and all their
+# dependencies that are not regarded as installed, to DEST.
 mirror_unpack() {
 	local suite=$1 dest=$2 how=$3 tmp=$2.debs
 	shift 3

@@ -10,7 +10,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# each PROGRAM CASE...: each case in a process of its own.
+# each PROGRAM CASE...: runs each case in its own process.
 each() {
 	local program=$1 one
 
@@ -21,7 +21,7 @@ each() {
 	done
 }
 
-# until_there FILE: within 20 s.
+# until_there FILE: waits for it, up to 20 s.
 until_there() {
 	for _ in $(seq 200); do
 		[[ ! -e $1 ]] || return 0
@@ -33,31 +33,31 @@ until_there() {
 
 # --- calls ---
 
-@test "kmes-run: of two faults the one that is looked at earlier decides [E1 A5]" {
+@test "kmes-run: of two faults, the one checked first determines the error [E1 A5]" {
 	each native_errno_cases emit batch attach
 }
 
-@test "kmes-run: addresses are good up to the last byte, and no further" {
+@test "kmes-run: memory is accessed up to its last byte and no further" {
 	kmes-run native_errno_cases pointers
 }
 
-@test "kmes-run: a batch of one large text many times, allowed and not [E8]" {
+@test "kmes-run: a batch with many copies of a large payload, within the limit and above it [E8]" {
 	kmes-run native_errno_cases large
 }
 
-@test "kmes-run: 0 is stored before a batch is read, so it may lie in it [E8]" {
+@test "kmes-run: 0 is stored at emitted_out before a batch is read, which may contain it [E8]" {
 	kmes-run native_errno_cases overlap
 }
 
-@test "kmes-run: sizes, UTF-8, MessagePack, bytes verbatim [E2 E3 E4 E5]" {
+@test "kmes-run: sizes, UTF-8 and MessagePack are checked, bytes stored verbatim [E2 E3 E4 E5]" {
 	each emit_cases sizes largest half payloads types verbatim no-trace
 }
 
-@test "kmes-run: an event is on the ring of its emitter's CPU, with his stamps [E6]" {
+@test "kmes-run: an event is in the ring of its emitter's CPU, with the emitter's identity [E6]" {
 	each emit_cases stamps
 }
 
-@test "kmes-run: batches: prefix, one publication, larger than the ring [E8 E9]" {
+@test "kmes-run: batches: valid prefix, one publication, larger than the ring [E8 E9]" {
 	each batch_cases good-prefix one-publication larger
 }
 
@@ -65,11 +65,11 @@ until_there() {
 	each attach_cases without-privilege slot-query bad-index every-slot name
 }
 
-@test "kmes-run: attach, map, read in one program; arguments are cut to their width" {
+@test "kmes-run: a program attaches, maps and reads; arguments are truncated to their width" {
 	kmes-run native_cases read truncated
 }
 
-@test "kmes-run: it is asked for the three calls alone, and by 64-bit programs alone" {
+@test "kmes-run: only the three calls of 64-bit programs are intercepted" {
 	kmes-run native_cases others
 	kmes-run compat_native
 }
@@ -78,13 +78,13 @@ until_there() {
 	kmes-run bare_native
 }
 
-# --- whose account ---
+# --- identity and rights ---
 
-@test "kmes-run: rights are the program's: another user, one capability, a namespace [A2]" {
+@test "kmes-run: the program's rights are used: another user, one capability, a namespace [A2]" {
 	kmes-run native_subject_cases rights
 }
 
-@test "kmes-run: for a user who has two capabilities and no more, as far as /dev/kmes lets him" {
+@test "kmes-run: works for a user with two capabilities, as far as /dev/kmes permits" {
 	local user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 	"${user[@]}" --inh-caps=-all,+audit_read,+audit_write --ambient-caps=-all,+audit_read,+audit_write \
@@ -97,14 +97,14 @@ until_there() {
 	[ ! -e ran ]
 }
 
-@test "kmes-run: where it may not look into a program it says so once" {
+@test "kmes-run: a program that may not be inspected is reported once" {
 	run --separate-stderr capsh --drop=cap_sys_ptrace -- -c 'kmes-run sh -c "
 		setpriv --reuid=65534 --regid=65534 --clear-groups native_cases one
 		setpriv --reuid=65534 --regid=65534 --clear-groups native_cases one"'
 	[ "$(grep -c "^kmes-run: cannot reach the memory of process .*CAP_SYS_PTRACE" <<<"$stderr")" -eq 1 ]
 }
 
-@test "kmes-run: a program that is not dumpable is served with CAP_SYS_PTRACE, and else refused" {
+@test "kmes-run: an undumpable program is served with CAP_SYS_PTRACE and refused without it" {
 	kmes-run native_subject_cases undumpable
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+audit_read,+audit_write \
 		--ambient-caps=-all,+audit_read,+audit_write kmes-run native_subject_cases undumpable-refused
@@ -115,31 +115,31 @@ until_there() {
 		attach_cases slot-query'
 }
 
-@test "kmes-run: the GUID is that of the process which emits, as its fork has told [E6]" {
+@test "kmes-run: the GUID is that of the emitting process, as in its fork event [E6]" {
 	kmes-run native_subject_cases guid
 }
 
-@test "kmes-run: each program process has a bucket, its threads share it [E11]" {
+@test "kmes-run: each process of a program has a bucket, which its threads share [E11]" {
 	kmes-run native_subject_cases buckets exempt
-	# Nor is it kmes-run's own, which is not exempt here.
+	# kmes-run's own bucket, which is not exempt here, is not used either.
 	capsh --drop=cap_sys_admin -- -c 'kmes-run native_subject_cases buckets'
 }
 
-# --- in the middle of calls ---
+# --- during calls ---
 
 @test "kmes-run: 1000 emissions under a 1 ms timer are 1000 events" {
 	each native_cases timer plain-timer
 }
 
-@test "kmes-run: threads and children" {
+@test "kmes-run: threads and children emit" {
 	kmes-run native_cases threads
 }
 
-@test "kmes-run: killed callers disturb nobody and leave nothing" {
+@test "kmes-run: killed callers do not disturb others and leak nothing" {
 	kmes-run native_cases killed
 }
 
-@test "kmes-run: a thread executes a program while others call" {
+@test "kmes-run: a thread executes a program while others are in calls" {
 	kmes-run native_cases exec
 }
 
@@ -147,7 +147,7 @@ until_there() {
 	kmes-run native_cases descriptors
 }
 
-# amid STEP CASE...: kmes-run stands still at that step of a call.
+# amid STEP CASE...: kmes-run pauses at that step of a call.
 amid() {
 	local step=$1 one
 
@@ -158,25 +158,25 @@ amid() {
 	done
 }
 
-@test "kmes-run: a caller's number becomes another process's amid its call" {
+@test "kmes-run: a caller's pid is reused during its call" {
 	amid received attach emit batch
 	amid behind attach behind-batch
 }
 
-@test "kmes-run: a batch that is refused stores nothing, whatever stands there meanwhile" {
+@test "kmes-run: a refused batch stores nothing, whatever is there in the meantime" {
 	amid asking refused
 }
 
-@test "kmes-run: the limit is raised amid a batch that was too large" {
+@test "kmes-run: the limit is raised during a batch that was too large" {
 	amid before limit
 }
 
-@test "kmes-run: it is stopped amid calls, by a user or by one that traces it" {
+@test "kmes-run: is stopped during calls, by a user or a tracer" {
 	each native_hostile_cases stopped
 	AMID_FAULT=eintr LD_PRELOAD=$AMIDCALL kmes-run native_cases read truncated
 }
 
-@test "kmes-run: what outlives the program keeps its calls, also when kmes-run is stopped amid them" {
+@test "kmes-run: processes that outlive the program keep the calls, also if kmes-run is stopped during one" {
 	mkfifo gate
 	AMID_FAULT=eintr LD_PRELOAD=$AMIDCALL kmes-run bash -c '
 		{ read -r <gate; native_cases read truncated && >emitted; } >/dev/null 2>&1 3>&- &'
@@ -195,7 +195,7 @@ amid() {
 	[[ $output == *BufferCapacity* ]]
 }
 
-@test "kmes-run: statuses and signals" {
+@test "kmes-run: exit statuses and signals are passed on" {
 	run -7 kmes-run sh -c 'exit 7'
 	run -143 kmes-run sh -c 'kill -TERM $$'
 	run -137 kmes-run sh -c 'kill -KILL $$'
@@ -205,11 +205,11 @@ amid() {
 	run -126 --separate-stderr kmes-run /etc/passwd
 	[ "$stderr" = "kmes-run: cannot run /etc/passwd: Permission denied" ]
 	run -125 kmes-run
-	# An ignored SIGCHLD hides no status.
+	# An ignored SIGCHLD does not hide the status.
 	run -7 bash -c 'trap "" CHLD; exec kmes-run sh -c "exit 7"'
 }
 
-@test "kmes-run: what is ignored and blocked is so in the program, as we were given it" {
+@test "kmes-run: ignored and blocked signals are inherited by the program" {
 	local signals with without
 
 	for signals in "" "CHLD PIPE HUP" "INT QUIT TERM TSTP ALRM XFSZ USR1"; do
@@ -222,7 +222,7 @@ amid() {
 	[ "$with" = "$without" ]
 }
 
-@test "kmes-run: it dies as the program did, but leaves no core of its own" {
+@test "kmes-run: dies by the program's signal, but dumps no core" {
 	ulimit -Sc unlimited
 	[ "$(cat /proc/sys/kernel/core_pattern)" = core ]
 	run -139 sh -c 'kill -SEGV $$'
@@ -232,19 +232,19 @@ amid() {
 	[ ! -e core ]
 }
 
-@test "kmes-run: standard streams are the program's alone" {
+@test "kmes-run: does not keep the program's standard streams open" {
 	head -c 300000 /dev/urandom >in
 	kmes-run cat <in >out 2>err
 	cmp in out
 	[ ! -s err ]
-	# What the program leaves unread is there for the next one.
+	# Unread input is left for the next program.
 	[ "$({ kmes-run true; cat; } <<<text)" = text ]
 	run -0 --separate-stderr kmes-run sh -c 'echo to stderr >&2'
 	[ "$output" = "" ]
 	[ "$stderr" = "to stderr" ]
 }
 
-@test "kmes-run: the program has the descriptors that we were given" {
+@test "kmes-run: the program inherits descriptors" {
 	local with without
 
 	without=$(bash -c 'cd /proc/self/fd && echo *' 4</dev/null)
@@ -255,40 +255,40 @@ amid() {
 	[ "$with" = "$without" ]
 }
 
-@test "kmes-run: what the program has closed is closed" {
+@test "kmes-run: a descriptor closed by the program is closed" {
 	local program='exec >&- 9>&-; for _ in $(seq 200); do [[ ! -e seen ]] || exit 0; sleep 0.1; done; exit 1'
 
-	# The reader sees the end of the pipe before the program's.
+	# The reader sees the end of the pipe before the program exits.
 	kmes-run bash -c "$program" 3>&- 9>&1 | { cat; : >seen; }
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
-@test "kmes-run: the program's limit of descriptors is not that of its calls" {
+@test "kmes-run: the program's descriptor limit does not restrict its calls" {
 	bash -c 'ulimit -Sn 7; exec kmes-run native_cases one 3>&- 4>&-'
 	kmes-run native_hostile_cases limit
 }
 
-@test "kmes-run: a thread that gave up a capability has it no more [A2]" {
+@test "kmes-run: a capability that a thread has given up is gone [A2]" {
 	kmes-run native_hostile_cases thread-rights
 }
 
-@test "kmes-run: the first thread ends and others go on" {
+@test "kmes-run: the first thread exits and others continue" {
 	kmes-run native_hostile_cases first-ends
 }
 
-@test "kmes-run: texts in a ring's own mapping, changing memory, shared tables, vfork" {
+@test "kmes-run: payloads in a ring's mapping, changing memory, shared tables, vfork" {
 	each native_hostile_cases ring-text moving files vfork
 }
 
-@test "kmes-run: callers that are traced, and one that traces kmes-run" {
+@test "kmes-run: traced callers, and one that traces kmes-run" {
 	each native_hostile_cases traced tracer
 }
 
-@test "kmes-run: signals sent to it reach the program, with their values" {
+@test "kmes-run: queued signals are forwarded to the program with their values" {
 	kmes-run native_cases signals
 }
 
-@test "kmes-run: a signal sent to it while the program runs" {
+@test "kmes-run: a signal is forwarded while the program runs" {
 	kmes-run bash -c 'trap "exit 9" USR1; >ready; while :; do sleep 0.1; done' 3>&- &
 	until_there ready
 	kill -USR1 $!
@@ -297,22 +297,22 @@ amid() {
 	[ "$status" -eq 9 ]
 }
 
-@test "kmes-run: what outlives the program keeps its calls, and nobody waits for it" {
+@test "kmes-run: processes that outlive the program keep the calls, and the caller does not wait for them" {
 	mkfifo gate
-	# With no descriptors but the first three, as from a shell.
+	# With only the first three descriptors, as from a shell.
 	run -5 bash -c 'exec kmes-run bash -c "$1" 3>&- 4>&-' - '
 		{ read -r <gate; native_cases one && >emitted; } >/dev/null 2>&1 &
 		exit 5'
 	[ ! -e emitted ]
 	echo go >gate
 	until_there emitted
-	# Then kmes-run's own is gone, too, as nothing else may hold the module.
+	# Then kmes-run exits, too: nothing pins the module.
 	for _ in $(seq 100); do rmmod kmes 2>/dev/null && break; sleep 0.1; done
 	[ ! -e /dev/kmes ]
 	insmod "$KMES_MODULE"
 }
 
-@test "kmes-run: what outlives the program holds no folder by it" {
+@test "kmes-run: keeps no directory busy after the program has exited" {
 	mkdir folder
 	mkfifo gate
 	mount -t tmpfs folder folder
@@ -323,7 +323,7 @@ amid() {
 	[ "$status" -eq 0 ]
 }
 
-@test "kmes-run: who kills it kills the program; a child of that finds no calls any more" {
+@test "kmes-run: killing it kills the program; the program's children get ENOSYS" {
 	kmes-run bash -c '
 		{ native_cases until; echo $? >end.new; mv end.new end; } >/dev/null 2>&1 &
 		sleep 100 &
@@ -340,7 +340,7 @@ amid() {
 	kill "$(cat child)"
 }
 
-@test "kmes-run: in pid namespaces, its own or the program's; without their /proc it does not start" {
+@test "kmes-run: works in pid namespaces, its own or the program's; does not start without their /proc" {
 	unshare --pid --fork --mount-proc kmes-run native_cases threads
 	kmes-run unshare --pid --fork --mount-proc native_cases threads
 	kmes-run unshare --pid --fork native_cases threads
@@ -350,7 +350,7 @@ amid() {
 	[ ! -e ran ]
 }
 
-@test "kmes-run: as the first process of a pid namespace it reaps what is orphaned there" {
+@test "kmes-run: as init of a pid namespace, it reaps orphans" {
 	unshare --pid --fork --mount-proc kmes-run bash -c '
 		for _ in 1 2 3; do (sleep 0.2 &); done
 		for _ in $(seq 100); do
@@ -362,45 +362,45 @@ amid() {
 
 # --- a terminal ---
 
-@test "kmes-run: what is typed at a terminal reaches the program once" {
+@test "kmes-run: signals from the terminal reach the program once" {
 	native_terminal_cases typed-signals
 }
 
-@test "kmes-run: a job is stopped and goes on, by its terminal or by itself" {
+@test "kmes-run: a job is stopped and continued, by its terminal or by itself" {
 	native_terminal_cases typed-stop
 	native_terminal_cases stop-of-its-own
 	native_terminal_cases stop-in-background
 	native_terminal_cases stop-of-the-script
 }
 
-@test "kmes-run: a hang-up that it is told of as a session's leader reaches the program" {
+@test "kmes-run: a hangup that it receives as a session leader reaches the program" {
 	native_terminal_cases hang-up
 }
 
-# --- where it cannot be ---
+# --- where it cannot run ---
 
-@test "kmes-run: a program that wants a listener of its own is told why it has none" {
+@test "kmes-run: a program's own seccomp listener is refused with a message" {
 	run -0 --separate-stderr kmes-run native_cases listener
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == "kmes-run: process "*" (native_cases) cannot install a seccomp listener: "* ]]
 }
 
-@test "kmes-run: a full standard error, which it might complain on, holds up no call" {
+@test "kmes-run: a full standard error does not block calls" {
 	mkfifo full
-	# Both ends are here, and nobody reads.
+	# The shell has both ends and does not read.
 	exec 9<>full
 	dd if=/dev/zero of=full bs=4096 oflag=nonblock 2>/dev/null || true
 	timeout -s KILL 60 kmes-run native_cases listener 2>&9
 	exec 9>&-
 }
 
-@test "kmes-run: within itself it says why not, 125" {
+@test "kmes-run: nested in itself it fails with a message and status 125" {
 	run -125 --separate-stderr kmes-run kmes-run touch ran
 	[[ ${stderr_lines[-1]} == "kmes-run: a seccomp listener is already installed"* ]]
 	[ ! -e ran ]
 }
 
-@test "kmes-run: on a kernel before 5.19 one line, 125, and nothing is run" {
+@test "kmes-run: on a kernel before 5.19 it prints one line, exits with 125 and runs nothing" {
 	run -125 --separate-stderr native_cases 5.18
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == "kmes-run: "*"Linux 5.19 or later"* ]]
@@ -408,7 +408,7 @@ amid() {
 	[ ! -e ran ]
 }
 
-@test "kmes-run: without the module one line, 125, and nothing is run" {
+@test "kmes-run: without the module it prints one line, exits with 125 and runs nothing" {
 	rmmod kmes
 	run -125 --separate-stderr kmes-run touch ran
 	[ "$stderr" = "kmes-run: /dev/kmes: No such file or directory (is kmes.ko loaded?)" ]

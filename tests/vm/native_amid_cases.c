@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * native_amid_cases.c - what may come between the steps of a call.
+ * native_amid_cases.c - what may happen between the steps of a call.
  *
- * kmes-run stands still amid the call, by tests/preload/amidcall.c, until it is let go.
+ * tests/preload/amidcall.c makes kmes-run wait during the call until it is released.
  */
 #include <linux/sched.h>
 
@@ -10,7 +10,7 @@
 
 #define STANDS 77
 
-/* As in the caller, so in its successor: both are forked here. */
+/* At the same address in the caller and its successor: both are forked here. */
 static volatile uint64_t word = STANDS;
 static volatile sig_atomic_t over;
 
@@ -28,7 +28,7 @@ static void make_file(const char *name)
 	close(fd);
 }
 
-/* A child that makes a call, in the middle of which kmes-run waits. */
+/* A child that makes a call, during which kmes-run waits. */
 static pid_t begin_call(void (*call)(void))
 {
 	pid_t pid;
@@ -44,9 +44,9 @@ static pid_t begin_call(void (*call)(void))
 	return pid;
 }
 
-/* ---- the caller is killed, and its number becomes another process's ---- */
+/* ---- the caller is killed, and its pid is reused ---- */
 
-/* A child with just this number, which tells at its end whether `word` still stands. */
+/* A child with this pid, whose exit status tells whether `word` is unchanged. */
 static void start_successor(pid_t pid)
 {
 	struct clone_args args = { .exit_signal = SIGCHLD,
@@ -63,8 +63,8 @@ static void start_successor(pid_t pid)
 }
 
 /*
- * Kills a child amid a call, and lets kmes-run go on for its successor: nothing may happen
- * to that, or in its name.
+ * Kills a child during a call and lets kmes-run continue when the pid has been reused:
+ * nothing may be done to the successor, or on its behalf.
  */
 static void replace_caller(void (*call)(void))
 {
@@ -77,7 +77,7 @@ static void replace_caller(void (*call)(void))
 	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	start_successor(pid);
 	check(unlink("waits") == 0);
-	/* Answered, so the one before it is behind kmes-run. */
+	/* Answered, so kmes-run is done with the one before it. */
 	check_eq(emit("reuse.after"), 0);
 	check(kill(pid, SIGUSR1) == 0);
 	check(waitpid(pid, &status, 0) == pid);
@@ -124,7 +124,7 @@ static void in_a_batch(void)
 	check_eq(emitted_by_all() - before, 1);
 }
 
-/* When it is too late to keep it from the ring. */
+/* When the event can no longer be kept out of the ring. */
 static void behind_a_batch(void)
 {
 	replace_caller(batch_here);
@@ -150,7 +150,7 @@ static void large_batch_here(void)
 	check_eq(emitted, 1);
 }
 
-/* When kmes-run looked at it, the second event was too long. */
+/* When kmes-run checked it, the second event was too large. */
 static void limit_is_raised(void)
 {
 	pid_t pid = begin_call(large_batch_here);
@@ -163,7 +163,7 @@ static void limit_is_raised(void)
 	check_eq(status, 0);
 }
 
-/* ---- a batch is refused while another process uses the place for its number ---- */
+/* ---- a batch is refused while another process uses its emitted_out ---- */
 
 static uint32_t *number;
 
@@ -177,7 +177,7 @@ static void refused_batch_here(void)
 	check_errno(syscall(KMES_NR_EMIT_BATCH, &entry, 1, number), EPERM);
 }
 
-/* Nothing is stored by a call that is refused before it would store 0. */
+/* A call that is refused before it would store 0 stores nothing. */
 static void refused_batch(void)
 {
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* native_cases.c - programs that make the native calls, as kmes-run meets them. */
+/* native_cases.c - programs that make the native calls, for kmes-run. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void tick_every_ms(bool on, int flags)
 	setitimer(ITIMER_REAL, on ? &tick : &off, NULL);
 }
 
-/* Signals in the middle of calls repeat none of them. */
+/* A signal during a call does not repeat it. */
 static void under_a_timer(void)
 {
 	uint64_t before = emitted_by_all();
@@ -41,7 +41,7 @@ static void under_a_timer(void)
 	check_eq(emitted_by_all() - before, MANY);
 }
 
-/* Without SA_RESTART a call may end before it was taken up: then nothing was done. */
+/* Without SA_RESTART, a call may end before kmes-run gets it, with nothing done. */
 static void under_a_plain_timer(void)
 {
 	uint64_t before = emitted_by_all();
@@ -91,7 +91,7 @@ static void threads_and_children(void)
 	check_eq(emitted_by_all() - before, 8 * 50);
 }
 
-/* Attach, one mmap, and what was emitted is there with this process's identity. */
+/* Attach, mmap, and find the emitted event with the identity of this process. */
 static void attach_and_read(void)
 {
 	struct vm_ring r;
@@ -113,7 +113,7 @@ static void attach_and_read(void)
 	ring_close(&r);
 }
 
-/* Arguments are cut to their width, as a system call does. */
+/* Arguments are truncated to their width, as by a system call. */
 static void truncated_arguments(void)
 {
 	struct kmes_batch_entry entry = { .event_type = (uintptr_t) "ab",
@@ -143,7 +143,7 @@ static void continue_parent(int sig)
 	_exit(1);
 }
 
-/* The calls beside them are not kmes-run's: they are answered while it is stopped. */
+/* Other calls do not go through kmes-run: they return while it is stopped. */
 static void other_calls(void)
 {
 	const long others[] = { KMES_NR_EMIT - 1, KMES_NR_EMIT_BATCH + 1 };
@@ -162,7 +162,7 @@ static void other_calls(void)
 	alarm(0);
 }
 
-/* What kmes-run, whose child this program is, has while it waits for the next call. */
+/* The descriptors of kmes-run, our parent, while it waits for the next call. */
 struct belongings {
 	int descriptors;
 	long memory_kib;
@@ -173,7 +173,7 @@ static struct belongings parents_belongings(void)
 	struct belongings b;
 	char path[64];
 
-	/* Answered, so what it needed to start the program is behind it, too. */
+	/* Answered, so it is also done with starting the program. */
 	check_eq(emit("native.idle"), 0);
 	snprintf(path, sizeof(path), "/proc/%d/fd", getppid());
 	b.descriptors = count_entries(path);
@@ -213,7 +213,7 @@ static _Noreturn void call_for_ever(int which)
 		}
 }
 
-/* A call of a process that is killed meanwhile disturbs nobody, and leaves nothing. */
+/* A process killed during a call does not disturb others, and nothing is leaked. */
 static void killed_callers(void)
 {
 	struct belongings before = parents_belongings();
@@ -239,7 +239,7 @@ static void *emit_for_ever(void *arg)
 	call_for_ever(0);
 }
 
-/* One thread of a process executes another program while others are in a call. */
+/* A thread executes another program while others are in calls. */
 static void exec_amid_calls(void)
 {
 	char *text = getenv("KMES_TEST_ROUND"), next[16];
@@ -255,10 +255,10 @@ static void exec_amid_calls(void)
 	snprintf(next, sizeof(next), "%d", round + 1);
 	setenv("KMES_TEST_ROUND", next, 1);
 	execl("/proc/self/exe", "native_cases", "exec", NULL);
-	fail("cannot run myself again");
+	fail("cannot execute this program again");
 }
 
-/* Refused calls leave no descriptor behind, neither here nor in kmes-run. */
+/* Refused calls leak no descriptor, neither here nor in kmes-run. */
 static void no_descriptor_left(void)
 {
 	struct rlimit limit;
@@ -283,7 +283,7 @@ static void no_descriptor_left(void)
 	check_parent_has(there);
 }
 
-/* What is sent to kmes-run comes here, with the value that it was sent with. */
+/* A signal queued to kmes-run arrives here with its value. */
 static void passed_signals(void)
 {
 	const int signals[] = { SIGHUP,	 SIGINT,  SIGQUIT,	SIGUSR1,
@@ -324,7 +324,7 @@ static int filter_calls(uint32_t flags, uint32_t answered, uint32_t answer)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-/* A program may have filters of its own, but no listener. */
+/* A program may have seccomp filters of its own, but no listener. */
 static void listener_of_its_own(void)
 {
 	check_errno(filter_calls(SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 0), EBUSY);
@@ -332,7 +332,7 @@ static void listener_of_its_own(void)
 	check_eq(emit("native.filtered"), 0);
 }
 
-/* kmes-run on a kernel that refuses the one flag that came with 5.19, as older ones do. */
+/* kmes-run on a kernel that refuses the seccomp flag of 5.19, as older ones do. */
 static void kernel_of_5_18(void)
 {
 	check_eq(filter_calls(0, 1u << 5, SECCOMP_RET_ERRNO | EINVAL), 0);
@@ -345,7 +345,7 @@ static void one_event(void)
 	check_eq(emit("native.one"), 0);
 }
 
-/* Emits until the calls are not there any more. */
+/* Emits until the call fails with ENOSYS. */
 static void until_not_implemented(void)
 {
 	while (emit("native.until") == 0)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * native_errno_cases.c - what native calls are refused for, and in which order.
+ * native_errno_cases.c - the errors of native calls, and their order.
  *
- * Calls with any two faults at once: the one that is looked at first decides. Nothing here
- * depends on how fast tokens come back: where a bucket has to be empty another thread takes
- * what comes, by the module's own calls, and a batch asks for more than a bucket holds.
+ * Calls with any two faults: the one that is checked first determines the error.
+ * Nothing here depends on how fast tokens are added: where a bucket has to be empty,
+ * another thread takes the tokens, by the module's ioctls, and a batch needs more than
+ * a bucket holds.
  */
 #include <pthread.h>
 
@@ -30,7 +31,7 @@ static void fill_entries(void)
 							.payload_len = 1 };
 }
 
-/* What a child's call was answered, and what stands where a batch tells its number. */
+/* The result of a child's call, and the value at emitted_out. */
 struct answer {
 	int error;
 	uint32_t emitted;
@@ -48,7 +49,7 @@ static void end(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
-/* Calls in a child, which may lose its rights, with a set of faults. */
+/* Makes the call in a child, which may drop rights, with a set of faults. */
 static struct answer answer_to(struct answer (*call)(unsigned int), unsigned int set)
 {
 	struct answer *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
@@ -71,7 +72,7 @@ static struct answer answer_to(struct answer (*call)(unsigned int), unsigned int
 	return answer;
 }
 
-/* Each fault alone and each pair; `expected` is what the earlier one is answered. */
+/* Each single fault and each pair; `expected` has the error of the first one. */
 static void try_all(const char *what, struct answer (*call)(unsigned int),
 		    const struct answer *expected, int faults)
 {
@@ -130,7 +131,7 @@ static int emit_once(unsigned int set)
 	static unsigned char payload[70000];
 	const void *type = set & 1u << EMIT_BAD_TYPE ? "t\xff" : "ty", *bytes = payload;
 
-	/* One binary value of 8 bytes, or a byte that begins none. */
+	/* One binary value of 8 bytes, or a byte that starts no value. */
 	memset(payload, 0xc1, sizeof(payload));
 	if (!(set & 1u << EMIT_BAD_PAYLOAD))
 		memcpy(payload, "\xc4\x08", 2);
@@ -145,7 +146,7 @@ static int emit_once(unsigned int set)
 
 static volatile bool is_empty;
 
-/* Takes all tokens of this process as they come, without kmes-run's being asked. */
+/* Takes all tokens of this process as they are added, without going through kmes-run. */
 static void *take_tokens(void *arg)
 {
 	const struct kmes_ioc_emit call = { .type = (uintptr_t) "taken",
@@ -180,7 +181,7 @@ static struct answer emit_with(unsigned int set)
 		keep_bucket_empty();
 	if (!has_rights)
 		drop_capabilities(CAP(AUDIT_WRITE));
-	/* A token that the thread was too late for lets the other fault be seen: once more. */
+	/* The thread was too late for a token, so the other fault showed: retry. */
 	for (int i = 0; i < TRIES && a.error != EAGAIN; i++) {
 		a.error = emit_once(set);
 		if (!(set & 1u << EMIT_NO_TOKENS) || !has_rights)
@@ -205,7 +206,7 @@ enum batch_fault {
 	BATCH_FAULTS,
 };
 
-/* 77 stands there before; 0 is stored when everything before the array is all right. */
+/* emitted_out is 77 before; 0 is stored if all checks before the array pass. */
 static const struct answer batch_answers[BATCH_FAULTS] = {
 	[BATCH_NO_PRIVILEGE] = { EPERM, 77 }, [BATCH_NONE] = { EINVAL, 77 },
 	[BATCH_TOO_MANY] = { EINVAL, 77 },    [BATCH_NO_TOKENS] = { EAGAIN, 77 },
@@ -316,7 +317,7 @@ static void order_of_attach(void)
 	try_all("attach", attach_with, attach_answers, ATTACH_FAULTS);
 }
 
-/* Two pages, of which the second cannot be touched: the end of the first. */
+/* The end of a page after which there is none. */
 static unsigned char *end_of_memory(void)
 {
 	unsigned char *p = mmap(NULL, 2 * KMES_PAGE_SIZE, PROT_READ | PROT_WRITE,
@@ -332,7 +333,7 @@ static void bad_pointers(void)
 	unsigned char *end = end_of_memory();
 	uint32_t emitted = 77;
 
-	/* Up to the last byte, and one byte over. */
+	/* Up to the last byte, and one byte past it. */
 	memcpy(end - 2, "\x91\x80", 2);
 	check_eq(emit_raw("edge", 4, end - 2, 2), 0);
 	check_errno(emit_raw("edge", 4, end - 2, 3), EFAULT);
@@ -351,15 +352,15 @@ static void bad_pointers(void)
 		    EFAULT);
 	check_eq(emitted, 0);
 	check_errno(native_batch((uintptr_t)entries, 1, (uintptr_t)end - 3), EFAULT);
-	/* None of these is a program's address. */
+	/* No program has these addresses. */
 	check_errno(emit_raw("x", 1, (void *)0xffffffff81000000ull, 1), EFAULT);
 	check_errno(emit_raw((void *)~0ull, 1, "\x80", 1), EFAULT);
 	check_errno(emit_raw((void *)0x8000000000000000ull, 1, "\x80", 1), EFAULT);
-	/* Nothing is looked at of what is not there. */
+	/* With length 0, the pointer is not followed. */
 	check_errno(emit_raw("x", 1, (void *)BAD_POINTER, 0), EINVAL);
 }
 
-/* More than any event may have is not copied only to be refused. */
+/* A payload larger than any event is refused without being copied. */
 static void large_event(void)
 {
 	const uint32_t size = 256u << 20;
@@ -371,7 +372,7 @@ static void large_event(void)
 	munmap(text, size);
 }
 
-/* Many entries that name one large text, while large events are allowed and are not. */
+/* Many entries with one large payload, which the size limit allows or not. */
 static void large_batches(void)
 {
 	const uint32_t size = 1u << 20;
@@ -387,7 +388,7 @@ static void large_batches(void)
 	check_errno(native_batch((uintptr_t)entries, KMES_BATCH_MAX, (uintptr_t)&emitted),
 		    ENOSPC);
 	check_eq(emitted, 1);
-	/* It has not copied what the module was not going to take. */
+	/* kmes-run did not copy what the module would refuse. */
 	check(parent_status("VmHWM:") < 65536);
 	check_eq(config_set("max_event_size", 4194304), 0);
 	check_eq(native_batch((uintptr_t)entries, 40, (uintptr_t)&emitted), 0);
@@ -396,9 +397,9 @@ static void large_batches(void)
 	free(text);
 }
 
-/* ---- a number that lies where the batch's own bytes are ---- */
+/* ---- emitted_out within the batch itself ---- */
 
-/* Two entries of a one-byte payload each. */
+/* Two entries with a one-byte payload each. */
 static void two_entries(struct kmes_batch_entry *two, const void *payload)
 {
 	fill_entries();
@@ -406,7 +407,7 @@ static void two_entries(struct kmes_batch_entry *two, const void *payload)
 	two[1].payload = (uintptr_t)payload;
 }
 
-/* The second entry has no payload any more when the array is copied. */
+/* When the array is copied, the second entry has no payload any more. */
 static void check_number_in_array(struct kmes_batch_entry *two, uint64_t number)
 {
 	two_entries(two, "\x80");
@@ -431,7 +432,7 @@ static void number_in_the_batch(void)
 	}
 	close(fd);
 	check_number_in_array(same[0], (uintptr_t)&same[1][1].payload_len);
-	/* 0xc1 begins no value, 0 is one. */
+	/* 0xc1 starts no value, 0 is one. */
 	word = 0xc1c1c1c1;
 	two_entries(two, &word);
 	check_eq(native_batch((uintptr_t)two, 2, (uintptr_t)&word), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* native_hostile_cases.c - native calls of programs that make it hard for kmes-run. */
+/* native_hostile_cases.c - native calls of programs that are difficult for kmes-run. */
 #include <pthread.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 
 enum { ROUNDS = 100 };
 
-/* No descriptor can be had: that is no matter of events. */
+/* No descriptor is available, and none is needed to emit. */
 static void limit_of_descriptors(void)
 {
 	struct rlimit none = { 0, 0 };
@@ -53,7 +53,7 @@ static void rights_of_a_thread(void)
 
 /* ---- memory ---- */
 
-/* A program may pass on what it has read, from where it stands. */
+/* A program may emit payloads directly from a ring's mapping. */
 static void text_in_a_ring(void)
 {
 	struct vm_ring r;
@@ -68,7 +68,7 @@ static void text_in_a_ring(void)
 	check_eq(emit_raw(e.type, e.h.type_len, e.payload, 1), 0);
 	e = ring_event(&r, pos + e.h.event_size);
 	check(event_is(&e, "hostile.ring"));
-	/* Nothing is stored there for who may not store there. */
+	/* Nothing is stored to pages that the caller cannot write. */
 	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, (void *)e.payload, NULL),
 		    EFAULT);
 	check_errno(ring_attach(KMES_ATTACH_QUERY_SLOTS, (void *)r.producer, NULL),
@@ -94,7 +94,7 @@ static void *move_memory(void *arg)
 	return NULL;
 }
 
-/* Memory that comes and goes: an event, or an error that says why not. */
+/* Memory that is mapped and unmapped: an event, or the right error. */
 static void moving_memory(void)
 {
 	uint64_t before = emitted_by_all(), good = 0;
@@ -128,7 +128,7 @@ static int attach_and_leave(void *fd)
 	return 0;
 }
 
-/* The descriptor is in the table that both have. */
+/* The descriptor is in the shared table. */
 static void shared_table(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -160,7 +160,7 @@ static void vforked(void)
 
 /* ---- tracing ---- */
 
-/* Stops at each call, its beginning and its end, repeat none. */
+/* Ptrace stops at entry and exit of each call do not repeat it. */
 static void traced_caller(void)
 {
 	uint64_t before = emitted_by_all();
@@ -180,7 +180,7 @@ static void traced_caller(void)
 	check_eq(emitted_by_all() - before, ROUNDS);
 }
 
-/* Stopped for a while, kmes-run goes on where it was. */
+/* kmes-run, stopped by a tracer for a while, continues where it was. */
 static void tracer_of_kmes_run(void)
 {
 	pid_t parent = getppid();
@@ -196,7 +196,7 @@ static void tracer_of_kmes_run(void)
 
 /* ---- stops of kmes-run ---- */
 
-/* Each millisecond, or as much less often as lets every other pause see a call completed. */
+/* Each millisecond, or less often, so that calls complete in every other pause. */
 static void stop_again_and_again(pid_t pid, volatile const unsigned int *done)
 {
 	unsigned int before = *done, stalls = 1;
@@ -213,7 +213,7 @@ static void stop_again_and_again(pid_t pid, volatile const unsigned int *done)
 	}
 }
 
-/* As a terminal's user stops a job; what waits to be answered meanwhile is answered. */
+/* Stopped as by a terminal's user; pending calls are answered afterwards. */
 static void stopped_kmes_run(void)
 {
 	volatile unsigned int *attached = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -264,7 +264,7 @@ static void *call_without_first(void *arg)
 	return arg;
 }
 
-/* It has ended, but not its process: what the others may do is still told by its rights. */
+/* The first thread has exited; its credentials still apply to the process's calls. */
 static void first_thread_ends(void)
 {
 	pthread_t thread;

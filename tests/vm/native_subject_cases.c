@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* native_subject_cases.c - on whose account native calls are made: the program's own. */
+/* native_subject_cases.c - native calls use the identity and rights of the program. */
 #include <pthread.h>
 
 #include "tests/vm/ring.h"
@@ -25,17 +25,17 @@ static int burst_of(uint32_t count)
 
 /* ---- buckets ---- */
 
-/* All that a bucket ever holds. */
+/* The size of a bucket. */
 static void one_burst(void)
 {
 	check_eq(burst_of(RATE), 0);
 }
 
-/* Another program, which is a process of its own. */
+/* Another program, in a process of its own. */
 static void another_program(void)
 {
 	execl("/proc/self/exe", "native_subject_cases", "burst", NULL);
-	fail("cannot run myself again");
+	fail("cannot execute this program again");
 }
 
 static void *thread_bursts(void *arg)
@@ -60,9 +60,9 @@ static bool within_ms(uint64_t start, uint64_t ms)
 }
 
 /*
- * One round: two programs and the parent of both have a full bucket each, the parent's
- * threads share one. False when it took so long that this tells nothing: three bursts from
- * one bucket take 2 s, half a one comes back in half a second.
+ * One round: two programs and their parent have a full bucket each, and the parent's
+ * threads share one. False if it took too long to be conclusive: three bursts from one
+ * bucket take 2 s, and half a burst is added in half a second.
  */
 static bool each_has_a_bucket(void)
 {
@@ -92,7 +92,7 @@ static void buckets(void)
 
 	drop_capabilities(CAP(SYS_ADMIN));
 	while (!each_has_a_bucket())
-		check(++i < TRIES); /* else this machine is too slow to tell */
+		check(++i < TRIES); /* else the machine is too slow for this test */
 }
 
 static void own_buckets(void)
@@ -105,7 +105,7 @@ static void own_buckets(void)
 	check_eq(status, 0);
 }
 
-/* Who is exempt is the program, too. */
+/* The exemption is the program's, too. */
 static void own_exemption(void)
 {
 	check_eq(config_set("max_emit_rate_per_process", RATE), 0);
@@ -121,7 +121,7 @@ static void own_exemption(void)
 static struct vm_ring rings[CPUS];
 static uint64_t from[CPUS];
 
-/* The one event of a type since the beginning, about a process if it is not 0. */
+/* The only event of a type since the beginning, about `pid` if that is not 0. */
 static struct vm_event the_event(const char *type, pid_t pid)
 {
 	struct vm_event found = { .type = NULL };
@@ -161,7 +161,7 @@ static _Noreturn void emit_as_child(void)
 	_exit(0);
 }
 
-/* The kernel itself tells which GUID a process has, when it is forked. */
+/* The fork event has the GUID of the child. */
 static void own_guid(void)
 {
 	struct vm_event forked, mine, its, thread;
@@ -195,7 +195,7 @@ static void own_guid(void)
 
 /* ---- rights ---- */
 
-/* Another user's process, with this capability alone. */
+/* A process of another user with only this capability. */
 static void become_nobody_with(int capability)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -240,7 +240,7 @@ static void as_emitter(void)
 	check_eq(value, 77);
 }
 
-/* In a user namespace all capabilities are worth nothing here. */
+/* Capabilities in a user namespace have no effect here. */
 static void as_namespace_root(void)
 {
 	uint64_t value;
@@ -258,9 +258,9 @@ static void own_rights(void)
 	check_eq(in_child(as_namespace_root), 0);
 }
 
-/* ---- a program that lets nobody look into it ---- */
+/* ---- a program that is not dumpable ---- */
 
-/* Reads the rings' number, emits, and emits a batch: each is refused so, or done if 0. */
+/* Queries the slots, emits, emits a batch: each fails with `expected`, 0 for success. */
 static void check_calls(int expected)
 {
 	uint64_t slots;

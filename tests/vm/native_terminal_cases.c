@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * native_terminal_cases.c - kmes-run as a job of a shell that has a terminal.
+ * native_terminal_cases.c - kmes-run as a job of a shell with a terminal.
  *
- * Each case is the shell, and starts kmes-run with a case of this program as the job. The
- * two talk by a pipe: single letters, in which the job tells how far it is.
+ * Each case is the shell and starts kmes-run with a case of this program as the job. The
+ * job reports its progress to the shell by single letters in a pipe.
  */
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -19,7 +19,7 @@
 
 struct shell {
 	int master, tty;
-	int hear, tell; /* the pipe */
+	int hear, tell; /* ends of the pipe */
 	pid_t job;
 };
 
@@ -36,7 +36,7 @@ static void open_terminal(struct shell *s)
 	check(fcntl(s->hear, F_SETFD, FD_CLOEXEC) == 0);
 }
 
-/* Becomes the leader of a session that has the terminal. */
+/* Becomes the leader of a session that controls the terminal. */
 static void take_terminal(const struct shell *s)
 {
 	check(setsid() > 0);
@@ -69,14 +69,14 @@ static void start_job(struct shell *s, const char *name, bool in_foreground)
 	close(s->tell);
 }
 
-/* The next letter from the job; 0 when there comes none any more. */
+/* The next letter from the job; 0 at the end. */
 static char heard(const struct shell *s)
 {
 	struct pollfd p = { .fd = s->hear, .events = POLLIN };
 	char letter = 0;
 
 	if (poll(&p, 1, WAIT_MS) != 1)
-		fail("the job says nothing");
+		fail("no report from the job");
 	return read(s->hear, &letter, 1) == 1 ? letter : '\0';
 }
 
@@ -85,7 +85,7 @@ static void type(const struct shell *s, const char *keys)
 	check(write(s->master, keys, strlen(keys)) == (ssize_t)strlen(keys));
 }
 
-/* What a shell is told of its job next. */
+/* The next status change of the job. */
 static int job_status(const struct shell *s)
 {
 	int status;
@@ -139,7 +139,7 @@ static void wait_for_signal(int sig)
 
 static const int typed[] = { SIGINT, SIGQUIT, SIGWINCH };
 
-/* Each of them comes; how often has it when kmes-run has looked around some more? */
+/* Each signal arrives; how often, by the time kmes-run has polled a few more times? */
 static void job_counts(void)
 {
 	for (size_t i = 0; i < 3; i++)
@@ -156,7 +156,7 @@ static void job_counts(void)
 		pause();
 }
 
-/* Goes on when it was continued, and has its calls. */
+/* Continues after SIGCONT, and can make calls. */
 static void job_sleeps(void)
 {
 	catch_signal(SIGCONT);
@@ -173,13 +173,13 @@ static void job_stops_itself(void)
 	tell('r');
 	check(raise(SIGSTOP) == 0);
 	check_eq(emit("terminal.continued"), 0);
-	/* That a child has stopped was told to kmes-run, and is its own matter. */
+	/* kmes-run has been notified that a child stopped, and ignores it. */
 	check_eq(arrived[SIGCHLD], 0);
 	tell('c');
 	exit(5);
 }
 
-/* Stops, but not its child, which goes on with calls for a while. */
+/* Stops, while its child continues to make calls for a while. */
 static void job_stops_alone(void)
 {
 	pid_t parent = getpid();
@@ -198,7 +198,7 @@ static void job_stops_alone(void)
 	job_stops_itself();
 }
 
-/* Leaves a daemon behind, which emits until nobody hears it. */
+/* Leaves a daemon, which emits until its pipe has no reader. */
 static void job_leaves_daemon(void)
 {
 	pid_t pid = fork();
@@ -214,7 +214,7 @@ static void job_leaves_daemon(void)
 	}
 }
 
-/* A hang-up, which the kernel tells to the leader of the session alone. */
+/* A hangup, which the kernel signals to the session leader only. */
 static void job_hung_up(void)
 {
 	catch_signal(SIGHUP);
@@ -248,7 +248,7 @@ static void typed_signals(void)
 	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
-/* The terminal's stop key, and the shell's command to go on. */
+/* The terminal's stop key, and the shell's command to continue. */
 static void typed_stop(void)
 {
 	struct shell s;
@@ -264,7 +264,7 @@ static void typed_stop(void)
 	check_exit(&s, 4);
 }
 
-/* As an editor does that is asked to suspend itself: the shell has to be told. */
+/* Like an editor asked to suspend itself: the shell must be notified. */
 static void stop_of_its_own(void)
 {
 	struct shell s;
@@ -275,13 +275,13 @@ static void stop_of_its_own(void)
 	check_eq(heard(&s), 'r');
 	check_stopped_by(&s, SIGSTOP);
 	check(tcsetpgrp(s.tty, getpid()) == 0);
-	/* The shell may continue kmes-run alone. */
+	/* The shell may continue only kmes-run. */
 	check(kill(s.job, SIGCONT) == 0);
 	check_eq(heard(&s), 'c');
 	check_exit(&s, 5);
 }
 
-/* Without the terminal nobody waits: kmes-run goes on for those who are not stopped. */
+/* In the background, kmes-run continues for processes that are not stopped. */
 static void stop_in_background(void)
 {
 	struct shell s;
@@ -306,7 +306,7 @@ static void ignore_letters(const struct shell *s)
 	check(fcntl(s->hear, F_SETFL, 0) == 0);
 }
 
-/* A script starts a daemon and is stopped later: that is no matter of the daemon's. */
+/* A script starts a daemon and is stopped later: the daemon is not affected. */
 static void stop_of_the_script(void)
 {
 	struct shell s;

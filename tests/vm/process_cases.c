@@ -21,7 +21,7 @@ static void end(void)
 	check_eq(config_set("process_events", 0), 0);
 }
 
-/* Events of a type about a process since the beginning; the newest into `found`. */
+/* The number of events of a type about a process since begin(); `found` is the newest. */
 static unsigned int count_events(const char *type, pid_t pid, struct vm_event *found)
 {
 	unsigned int n = 0;
@@ -62,7 +62,7 @@ static void known_command(void)
 	check_eq(count_events("process.fork", pid, &fork_event), 1);
 	check_eq(payload_number(&fork_event, "ppid"), getpid());
 	check(payload_is(&fork_event, "comm", "process_cases"));
-	/* env runs false in its own place: two of them. */
+	/* env executes false in the same process: two execs. */
 	check_eq(count_events("process.exec", pid, &e), 2);
 	check(payload_is(&e, "comm", "false"));
 	check(payload_get(&e, "filename").len > 5);
@@ -101,7 +101,7 @@ static void *thread(void *arg)
 	return arg;
 }
 
-/* Eight threads that end together, the leader first. */
+/* Eight threads that exit together, the leader first. */
 static void threads_of_one(void)
 {
 	pthread_t t;
@@ -133,7 +133,7 @@ static void one_exit(void)
 
 static void *outlive_the_leader(void *arg)
 {
-	/* It has ended, and waits for the others. */
+	/* The leader has exited and is a zombie until the others have. */
 	while (!task_is(getpid(), 'Z'))
 		sleep_ms(2);
 	pthread_barrier_wait(&barrier);
@@ -141,7 +141,7 @@ static void *outlive_the_leader(void *arg)
 	return arg;
 }
 
-/* Nothing is told when the leader dies, one exit when the last of eight does. */
+/* No event when the leader exits, one when the last of eight threads does. */
 static void leader_first(void)
 {
 	struct vm_event e;
@@ -174,7 +174,7 @@ static void *exec_true(void *arg)
 	return arg;
 }
 
-/* A thread that is not the leader becomes it by exec: one exec and one exit of the process. */
+/* A thread becomes the leader by exec: one exec and one exit of the process. */
 static void exec_by_a_thread(void)
 {
 	struct vm_event forked, e;
@@ -202,7 +202,7 @@ static void exec_by_a_thread(void)
 	check(!memcmp(guid.data, e.h.process_guid, 16));
 }
 
-/* A path to true of just this length, made longer by slashes, or in turn by "./". */
+/* A path to true of this length, padded with slashes or "./". */
 static void long_path(char *path, size_t len, bool dots)
 {
 	memcpy(path, "/bin/", 5);
@@ -224,7 +224,7 @@ static void check_exec(pid_t pid, const char *prefix, const char *path)
 	check(!memcmp(name.data + at, path, strlen(path)));
 }
 
-/* The limit of a path is 4096 bytes, the zero included. */
+/* A path has at most 4096 bytes, including the NUL. */
 static void long_names(void)
 {
 	static const size_t sizes[] = { 255, 256, 257, 300, 4000, 4095 };
@@ -243,7 +243,7 @@ static void long_names(void)
 		check(waitpid(pid, NULL, 0) == pid);
 		check_exec(pid, "", path);
 	}
-	/* The kernel puts the folder in front of a relative one. */
+	/* The kernel prefixes a relative path with the directory. */
 	pid = fork();
 	if (!pid) {
 		char *const args[] = { "true", NULL };
@@ -258,7 +258,7 @@ static void long_names(void)
 	close(root);
 }
 
-/* Names of another length and shape on each CPU, at the same time. */
+/* Names of different lengths and shapes on each CPU, concurrently. */
 static void long_names_at_once(void)
 {
 	pid_t *pids = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -298,8 +298,8 @@ static void long_names_at_once(void)
 }
 
 /*
- * Objects of 32 bytes that the kernel has allocated, in all of its caches of that size.
- * What CPUs keep in reserve counts as allocated, so they have to give it back before.
+ * The number of allocated objects of 32 bytes in all slab caches of that size. Free
+ * objects on per-CPU lists are counted as allocated, so the caches are shrunk first.
  */
 static long small_objects(void)
 {
@@ -323,7 +323,7 @@ static long small_objects(void)
 
 #define ZOMBIES 500
 
-/* How many objects so many processes leave, whose leader dies first, that nobody reaps. */
+/* The number of objects allocated for zombies whose leader exited first. */
 static long objects_of_zombies(void)
 {
 	static pid_t pids[ZOMBIES];
@@ -377,7 +377,7 @@ static void off_by_default(void)
 	check_eq(count_events("process.exit", pid, &e), 0);
 }
 
-/* Three threads that end together, of real-time priority. */
+/* Three threads of real-time priority that exit together. */
 static void urgent_process(void)
 {
 	const struct sched_param priority = { .sched_priority = 10 };
@@ -392,7 +392,7 @@ static void urgent_process(void)
 	syscall(SYS_exit, 0);
 }
 
-/* Starts processes for this long, two at a time; returns how many. */
+/* Starts processes for this time, two at once; returns their number. */
 static int run_urgent_processes(unsigned int ms)
 {
 	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
@@ -430,8 +430,8 @@ static unsigned int count_urgent(const char *type)
 }
 
 /*
- * Real-time processes of several threads end beside ordinary tasks that are preempted in
- * the allocator and elsewhere: their exits must not wait for those.
+ * Real-time processes with several threads exit while ordinary tasks are preempted in the
+ * allocator and elsewhere: the exits must not wait for these.
  */
 static void real_time_exits(void)
 {

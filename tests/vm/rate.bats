@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# How fast a process may emit.
+# Rate limiting.
 
-@test "a second's worth at once, then the rate [E11]" {
+@test "a full bucket can be emitted at once, then the rate applies [E11]" {
 	rate_cases burst
 }
 
-@test "what was refused is given back [E11]" {
+@test "a refused emission returns its tokens [E11]" {
 	rate_cases refund
 }
 
@@ -14,7 +14,7 @@
 	rate_cases batch
 }
 
-@test "each process has its bucket, a new one is full, threads share [E11]" {
+@test "each process has a bucket, full at first and shared by its threads [E11]" {
 	rate_cases process threads
 }
 
@@ -22,7 +22,7 @@
 	rate_cases exempt
 }
 
-@test "a new rate holds for live buckets at once [E11]" {
+@test "a new rate applies to existing buckets at once [E11]" {
 	rate_cases change
 }
 

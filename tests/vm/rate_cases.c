@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* rate_cases.c - token buckets: all in children that are not exempt. */
+/* rate_cases.c - token buckets, in children that are not exempt. */
 #include <pthread.h>
 
 #include "tests/vm/ring.h"
 
 /*
- * The emulated machine may be slow beyond measure, so tokens come slowly: 100 a second. What
- * may come in meanwhile is reckoned by the clock, and what has to be asked for soon is asked
- * for anew when it was not soon.
+ * The emulated machine may be very slow, so the rate is low: 100 tokens per second.
+ * Tokens added meanwhile are computed from the clock, and a step that has to be fast is
+ * repeated if it was not.
  */
 
-/* Emits until the bucket is empty; returns how many went. */
+/* Emits until the bucket is empty; returns the number of events. */
 static unsigned int drain(unsigned int limit)
 {
 	unsigned int n = 0;
@@ -22,7 +22,7 @@ static unsigned int drain(unsigned int limit)
 	return n;
 }
 
-/* A batch whose first `good` entries are acceptable; says how many went. */
+/* A batch whose first `good` entries are valid; returns the number emitted. */
 static int batch_until(uint32_t count, uint32_t good, uint32_t *emitted)
 {
 	static struct kmes_batch_entry entries[KMES_BATCH_MAX];
@@ -55,8 +55,8 @@ static void begin(uint64_t rate)
 }
 
 /*
- * Empties a full bucket in the given way and asks for all of it at once, less than a second
- * later: refused, as only a second fills it.
+ * Empties a full bucket in the given way, then requests all of it at once in less than a
+ * second: refused, because it takes a second to refill.
  */
 static void check_empty_after(void (*empty)(void))
 {
@@ -75,7 +75,7 @@ static void check_empty_after(void (*empty)(void))
 			return;
 		}
 	}
-	fail("this machine is too slow for half a second's work");
+	fail("this machine is too slow for this test");
 }
 
 static void take_all(void)
@@ -91,19 +91,19 @@ static void burst_then_refill(void)
 	begin(100);
 	start = now_ns(CLOCK_MONOTONIC);
 	n = drain(5000);
-	/* A second's worth at once, and what came in meanwhile. */
+	/* A full bucket, and the tokens added meanwhile. */
 	check(n >= 100 && n <= 101 + ms_since(start) / 10);
 	sleep_ms(300);
 	n = drain(5000);
 	check(n >= 29);
-	/* Never more than a second's worth, however long it waits. */
+	/* Never more than a full bucket, no matter how long it waits. */
 	sleep_ms(1500);
 	start = now_ns(CLOCK_MONOTONIC);
 	n = drain(5000);
 	check(n >= 100 && n <= 101 + ms_since(start) / 10);
 }
 
-/* Of 100 tokens 40 are used and 60 come back, which are then all that there are. */
+/* Of 100 tokens, 40 are used and 60 returned, which are then all there are. */
 static void take_all_by_a_bad_batch(void)
 {
 	uint32_t emitted;
@@ -121,7 +121,7 @@ static void refund(void)
 	check_empty_after(take_all_by_a_bad_batch);
 	sleep_ms(1100);
 	for (int i = 0; i < 50; i++) {
-		/* Refused before and after the tokens were taken. */
+		/* Refused before and after taking the tokens. */
 		check_errno(batch_until(0, 0, &emitted), EINVAL);
 		check_errno(batch_until(100, 0, &emitted), EINVAL);
 		check_errno(batch_until(100, 100, (void *)8), EFAULT);
@@ -138,13 +138,13 @@ static void batch_whole_or_nothing(void)
 {
 	begin(100);
 	check_errno(batch_of(101), EAGAIN);
-	/* Not a hundred again so soon, while fewer go through. */
+	/* Another hundred fail so soon, while fewer succeed. */
 	check_empty_after(take_all);
 	sleep_ms(200);
 	check_eq(batch_of(15), 0);
 }
 
-/* A new process starts full, and does not fill its parent's. */
+/* A new process has a full bucket, and does not refill its parent's. */
 static void take_all_and_twice_in_children(void)
 {
 	take_all();
@@ -186,7 +186,7 @@ static void exempt(void)
 	check(drain(5000) >= 100);
 }
 
-/* Four hundred or more are clamped to 100, which are all that there are then. */
+/* Four hundred tokens or more are clamped to 100. */
 static void take_all_after_a_change(void)
 {
 	check_eq(config_set("max_emit_rate_per_process", 1000), 0);
@@ -231,7 +231,7 @@ static void take_all_and_step_back(void)
 static void wall_clock_step(void)
 {
 	check_eq(config_set("max_emit_rate_per_process", 100), 0);
-	/* May set the clock, and is not exempt. */
+	/* May set the clock, but is not exempt. */
 	drop_capabilities(CAP(SYS_ADMIN));
 	check_empty_after(take_all_and_step_forward);
 	check_empty_after(take_all_and_step_back);
@@ -240,7 +240,7 @@ static void wall_clock_step(void)
 	set_clock_by(3600);
 }
 
-/* What the manual page warns of. */
+/* As kmes(4) warns. */
 static void events_of_any_size(void)
 {
 	uint32_t size = KMES_EVENT_SIZE_DEFAULT - KMES_HEADER_SIZE - 4;
@@ -258,7 +258,7 @@ static void events_of_any_size(void)
 	check_eq(ring_event(&ring, ring.producer->tail_pos).h.sequence, sequence + 1);
 }
 
-/* Each case in a child, so that a bucket is fresh and rights are back afterwards. */
+/* Each case runs in a child: a new bucket, and capabilities are not lost for good. */
 #define CASE(name)                                                                       \
 	static void run_##name(void)                                                     \
 	{                                                                                \

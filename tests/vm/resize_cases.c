@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* resize_cases.c - replacement of all rings. */
+/* resize_cases.c - replacement of the rings. */
 #include "tests/vm/follow.h"
 
 #define CPUS 4
 
-/* Events of differing sizes on one CPU, until it is killed. */
+/* Emits events of various sizes on one CPU until it is killed. */
 static void flood(uint32_t cpu)
 {
 	static unsigned char payload[2 + 250] = { 0xc4 };
@@ -21,7 +21,7 @@ static void flood(uint32_t cpu)
 	}
 }
 
-/* Each event that was emitted is in the ring, or known not to be. */
+/* Each emitted event is in the ring or counted as overwritten. */
 static void check_account(uint32_t cpu, const struct vm_ring *r)
 {
 	uint64_t live = 0;
@@ -39,7 +39,7 @@ static void check_account(uint32_t cpu, const struct vm_ring *r)
 			 e.h.sequence);
 }
 
-/* A follower that ends when the others have ended; says what it has seen. */
+/* A follower that stops after the emitters and writes what it has counted. */
 static void follow_cpu(uint32_t cpu, const volatile bool *stopped)
 {
 	struct follower f = follow_start(cpu);
@@ -56,7 +56,10 @@ static void follow_cpu(uint32_t cpu, const volatile bool *stopped)
 	check_eq(counter(cpu, "emitted_events") + counter(cpu, "dropped_events"), f.last);
 	check_eq(f.seen + f.lost, f.last - first);
 	check(f.switches > 3 && f.seen > 100);
-	/* What was missed was overwritten, or did not fit: none got lost on the way. */
+	/*
+	 * Missed events were overwritten or did not fit: none was lost in a
+	 * replacement.
+	 */
 	check(f.lost <= counter(cpu, "overwritten_events") - gone);
 	check_account(cpu, &f.ring);
 	check_eq(counter(cpu, "corrupt_resyncs"), 0);
@@ -99,7 +102,7 @@ static void under_emission(void)
 	check(file_number(SYSFS "longest_swap_ns") > 0);
 }
 
-/* Batches that fill CPU 1's ring each time, until it is killed. */
+/* Emits batches as large as CPU 1's ring until it is killed. */
 static void flood_batches(void)
 {
 	unsigned char *payload = sized_payload(16000, 'b');
@@ -122,8 +125,8 @@ static void flood_batches(void)
 }
 
 /*
- * Faster than its ring can be copied: each batch overwrites all that was copied. The
- * replacement comes to an end, and the emitter goes on.
+ * Emission is faster than its ring can be copied: each batch overwrites all that has been
+ * copied. The replacement finishes nevertheless, and the emitter continues.
  */
 static void under_flood(void)
 {
@@ -144,7 +147,7 @@ static void under_flood(void)
 	end_child(pid);
 	r = ring_open(1);
 	check_account(1, &r);
-	/* Of the last, smaller ring no event more would have fit. */
+	/* No further event would have fit into the last, smaller ring. */
 	check(r.producer->write_pos - r.producer->tail_pos > r.capacity - 20000);
 	check_eq(counter(1, "corrupt_resyncs"), 0);
 	ring_close(&r);
@@ -157,7 +160,7 @@ static uint64_t first_sequence(const struct vm_ring *r)
 	return ring_event(r, r->producer->tail_pos).h.sequence;
 }
 
-/* On a ring that stands still: what is kept is the longest suffix, from position 0. */
+/* While nothing is emitted: the longest suffix is kept, from position 0. */
 static void what_is_kept(void)
 {
 	uint64_t last, total = 0, pos, kept_from = 0, kept_bytes = 0;
@@ -178,10 +181,13 @@ static void what_is_kept(void)
 	total = old.producer->write_pos - old.producer->tail_pos;
 	check(total > 262144);
 
-	/* The module tells of a change on the CPU that asked for it: not on this one. */
+	/*
+	 * The event about the change is emitted on the CPU that made it: not on this
+	 * one.
+	 */
 	pin(0);
 	check_eq(config_set("buffer_capacity", 65536), 0);
-	/* The old ring is as it was, but for its generation. */
+	/* The old ring is unchanged except for its generation. */
 	check(old.producer->generation > old.generation);
 	check_eq(ring_last(&old).h.sequence, last);
 	check_eq(old.producer->write_pos - old.producer->tail_pos, total);
@@ -207,7 +213,7 @@ static void what_is_kept(void)
 		      kept_bytes));
 	check_account(1, &small);
 
-	/* Growing keeps all of it, and the sequence goes on. */
+	/* Growing keeps everything, and sequences continue. */
 	check_eq(config_set("buffer_capacity", 262144), 0);
 	struct vm_ring large = ring_open(1);
 	check_eq(large.producer->write_pos, kept_bytes);
@@ -224,7 +230,7 @@ static void what_is_kept(void)
 	ring_close(&large);
 }
 
-/* Old and new descriptors are of different rings; the old can still be mapped. */
+/* Old and new descriptors refer to different rings; the old one can still be mapped. */
 static void old_descriptors(void)
 {
 	uint64_t capacity = 0, generation = 0;
@@ -241,7 +247,7 @@ static void old_descriptors(void)
 		    fd, 0);
 	check(base != MAP_FAILED);
 	page = (void *)base;
-	/* Attached before, mapped after: the page differs from the birth generation. */
+	/* Attached before, mapped after: the page does not show the birth generation. */
 	check(page->generation > generation);
 	check_eq(page->capacity, capacity);
 	munmap(base, KMES_MAPPING_SIZE(capacity));
@@ -249,7 +255,7 @@ static void old_descriptors(void)
 	check_eq(config_set("buffer_capacity", 4194304), 0);
 }
 
-/* A line of /proc/meminfo. */
+/* A value of /proc/meminfo. */
 static uint64_t memory_kb(const char *name)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
@@ -266,7 +272,7 @@ static uint64_t memory_kb(const char *name)
 	return kb;
 }
 
-/* How many rings the kernel has mapped for itself. */
+/* The number of rings that the kernel has mapped. */
 static unsigned int areas(void)
 {
 	FILE *f = fopen("/proc/vmallocinfo", "re");
@@ -280,7 +286,7 @@ static unsigned int areas(void)
 	return n;
 }
 
-/* 200 replacements of four rings, a consumer on each for a while: nothing stays. */
+/* 200 replacements of four rings, each mapped by a consumer for a while: no leak. */
 static void no_leak(void)
 {
 	uint64_t before, after, shared, mapped;
@@ -307,9 +313,9 @@ static void no_leak(void)
 	}
 	printf("# available before and after: %llu, %llu KiB\n",
 	       (unsigned long long)before, (unsigned long long)after);
-	/* One ring forgotten a time would be 50 MB. */
+	/* Leaking one ring per replacement would be 50 MB. */
 	check(after + 8192 > before);
-	/* Their first pages are shared memory: 3 MB. */
+	/* Their producer pages are shared memory: 3 MB. */
 	check(memory_kb("Shmem") < shared + 512);
 	check(mapped >= CPUS);
 	check_eq(areas(), mapped);
@@ -348,7 +354,7 @@ static void fill_ring(uint64_t capacity)
 	free(payload);
 }
 
-/* How long interrupts are off when a full ring is replaced while its CPU emits. */
+/* The time with interrupts off when a full ring is replaced while its CPU emits. */
 static void measure(uint64_t capacity)
 {
 	pid_t pid;

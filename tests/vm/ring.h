@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * ring.h - the module's calls, rings and events as the test programs see them, without the
- * library.
+ * ring.h - the module's calls, rings and events as the test programs see them, without
+ * the library.
  */
 #ifndef KMES_VM_RING_H
 #define KMES_VM_RING_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * stage_cases.c - emitters that have much memory staged at once, in a machine with little.
+ * stage_cases.c - emitters that stage a lot of memory, in a machine that has little.
  *
- * A flooder emits batches as large as a ring from many threads or processes. Its last
- * payload may stand on a page that is missing until a userfaultfd is told to fill it: so
- * each caller is stopped when all else of its batch has been copied, for as long as the test
- * likes.
+ * A flooder emits batches as large as a ring from many threads or processes. The last
+ * payload may be on a missing page, which the test provides by userfaultfd(2): so each
+ * caller is stopped after everything else of its batch has been copied, for as long as
+ * the test needs.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -18,12 +18,12 @@
 #define HUGE_EVENT 2097152 /* half a ring */
 
 static struct kmes_batch_entry entries[EVENTS];
-static unsigned char *stop_page; /* of the payload that is missing */
+static unsigned char *stop_page; /* the missing page of a payload */
 static int stop_fd = -1;
-static unsigned char *huge; /* the payload of a large event, if it is to be those */
+static unsigned char *huge; /* the payload of large single events, else NULL */
 static long page_size = 4096;
 
-/* What the flooder has come to, in memory that all its processes share. */
+/* The state of the flooder, in memory that all its processes share. */
 struct tally {
 	int calls, done, refused, wrong;
 	int stopped, go_on;
@@ -63,7 +63,7 @@ static void prepare(void)
 	check(tally != MAP_FAILED);
 }
 
-/* From now on this process's `stop_page` is missing. */
+/* Makes `stop_page` missing in this process. */
 static void remove_stop_page(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -86,7 +86,7 @@ static unsigned char *map_memory(size_t size)
 	return p;
 }
 
-/* The last payload of this process's batches is missing. */
+/* Makes the last payload of this process's batches missing. */
 static void prepare_stop(void)
 {
 	stop_page = map_memory((size_t)page_size);
@@ -95,7 +95,7 @@ static void prepare_stop(void)
 	entries[EVENTS - 1].payload_len = 1;
 }
 
-/* The end of this process's large events is missing. */
+/* Makes the end of this process's large events missing. */
 static void prepare_huge_stop(void)
 {
 	uint32_t size = HUGE_EVENT - 80;
@@ -108,7 +108,7 @@ static void prepare_huge_stop(void)
 	remove_stop_page();
 }
 
-/* Whether somebody waits for the missing page. */
+/* Whether a thread waits for the missing page. */
 static bool is_stopped(void)
 {
 	struct uffd_msg message;
@@ -137,7 +137,7 @@ static int batch(uint32_t count)
 	return ioctl(device(), KMES_IOC_BATCH, &call);
 }
 
-/* One batch; one that has to wait for others too long fails. */
+/* Emits a batch, which fails if it has to wait for other processes for too long. */
 static void call_once(void)
 {
 	add(&tally->calls);
@@ -164,7 +164,7 @@ static void *caller_forever(void *arg)
 	return NULL;
 }
 
-/* A process that may emit, and no more than that. */
+/* A process that may emit and has no other capability. */
 static void become_flooder(void)
 {
 	drop_capabilities(~CAP(AUDIT_WRITE));
@@ -180,7 +180,7 @@ static void start_threads(pthread_t *threads, void *(*run)(void *))
 		check(pthread_create(&threads[i], &attr, run, NULL) == 0);
 }
 
-/* Somebody who has nothing to do with it, and a good deal of memory. */
+/* A bystander that uses a lot of memory. */
 static pid_t start_bystander(void)
 {
 	pid_t pid = fork_bound();
@@ -201,7 +201,7 @@ static void check_bystander(pid_t pid)
 	end_child(pid);
 }
 
-/* What others emit arrives, as long as it is small also when all other memory is taken. */
+/* Others can emit; if all staging memory is taken, only small events. */
 static void check_others(void)
 {
 	unsigned char *fat = sized_payload(60000, 1);
@@ -217,7 +217,7 @@ static void check_others(void)
 	free(fat);
 }
 
-/* Each thread is stopped with a ring's worth copied, or waits for its turn. */
+/* Each thread is stopped with a ring's capacity copied, or waits for its turn. */
 static void stop_threads(bool large_events)
 {
 	pid_t bystander, flooder;
@@ -229,7 +229,7 @@ static void stop_threads(bool large_events)
 	if (!flooder) {
 		static pthread_t threads[CALLERS];
 
-		/* Who is exempt from the rate limit is not from this one. */
+		/* Exemption from the rate does not exempt from this limit. */
 		if (large_events) {
 			prepare_huge_stop();
 		} else {
@@ -241,7 +241,7 @@ static void stop_threads(bool large_events)
 			sleep_ms(10);
 		wait_for(&tally->calls, CALLERS);
 		sleep_ms(1000);
-		/* What is small needs no share, also not this process's. */
+		/* Small events are not limited, not even for this process. */
 		while (emit("own") && errno == EAGAIN)
 			sleep_ms(100);
 		check_eq(get(&tally->done), 0);
@@ -254,7 +254,7 @@ static void stop_threads(bool large_events)
 	}
 	wait_for(&tally->stopped, 1);
 	check_others();
-	/* There is room for another process's. */
+	/* There is room for another process. */
 	check_eq(batch(16), 0);
 	add(&tally->go_on);
 	check_eq(waitpid(flooder, &status, 0), flooder);
@@ -275,7 +275,7 @@ static void large_events_stopped(void)
 	check_eq(config_set("max_event_size", 65536), 0);
 }
 
-/* Processes have their share in common; who does not get its part is refused. */
+/* Processes share the common limit; those that exceed it are refused. */
 static void processes_stopped(void)
 {
 	static pid_t flooders[CALLERS];
@@ -293,18 +293,18 @@ static void processes_stopped(void)
 				pause();
 		}
 	}
-	/* All but a few come back with ENOMEM, and nobody waits for ever. */
+	/* All but a few fail with ENOMEM, and none waits forever. */
 	wait_for(&tally->refused, CALLERS / 2);
 	check_others();
 	check_eq(get(&tally->done) + get(&tally->wrong), 0);
 	for (int i = 0; i < CALLERS; i++)
 		end_child(flooders[i]);
-	/* All is given back. */
+	/* Everything has been returned. */
 	check_eq(batch(EVENTS), 0);
 	check_bystander(bystander);
 }
 
-/* Nobody is stopped, but all emit as fast as they can for some seconds. */
+/* All emit as fast as they can for some seconds; none is stopped. */
 static void flood(bool threads)
 {
 	static pid_t flooders[CALLERS];

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Calls on behalf of another process: nobody gains by them what is not his.
+# Calls on behalf of another process: no process gains privileges by them.
 
 setup() {
 	NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-# as_nobody COMMAND...: as a user of its own with the capabilities of the calls alone.
+# as_nobody COMMAND...: runs it as an ordinary user with only the capabilities that the calls need.
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+audit_read,+audit_write \
 		--ambient-caps=-all,+audit_read,+audit_write "$@"
@@ -17,7 +17,7 @@ emitted() {
 	cat /sys/kernel/kmes/cpu*/emitted_events
 }
 
-@test "a set-user-ID program executed amid calls on its behalf lends them nothing [A2]" {
+@test "calls on behalf of a process gain nothing from its exec of a set-user-ID program [A2]" {
 	local before
 
 	for cpu in 0 1 2 3; do taskset -c "$cpu" kmes-emit -t subject.secret k=v; done
@@ -28,20 +28,20 @@ emitted() {
 	[ "$(emitted)" = "$before" ]
 }
 
-@test "for a dumpable process of the same user, and for no other" {
+@test "calls are allowed on behalf of a dumpable process of the same user, and no other" {
 	as_nobody subject_cases same-user
 	subject_cases tracer
 }
 
-@test "not for a process that has given up privileges [A2]" {
+@test "not on behalf of a process that has given up privileges [A2]" {
 	subject_cases gave-up
 }
 
-@test "not for a process without memory: a zombie, or one whose first thread has ended" {
+@test "not on behalf of a process without an mm: a zombie, or one whose first thread has exited" {
 	as_nobody subject_cases zombie headless
 }
 
-@test "capabilities of a user namespace lend nothing [A2]" {
+@test "capabilities in a user namespace have no effect [A2]" {
 	as_nobody subject_cases outside
 }
 
@@ -49,6 +49,6 @@ emitted() {
 	subject_cases reload
 }
 
-@test "events of two processes by turns carry their own GUIDs [E6]" {
+@test "alternating events of two processes have the right GUIDs [E6]" {
 	subject_cases turns
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * subject_cases.c - calls on behalf of another process: whose rights they have, also while
- * that process changes them.
+ * subject_cases.c - calls on behalf of another process: the rights they have, also while
+ * that process changes its own.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,7 +65,7 @@ static int pidfd_of(pid_t pid)
 	return fd;
 }
 
-/* ---- a set-user-ID program amid the calls ---- */
+/* ---- a set-user-ID program is executed during calls ---- */
 
 #define EXECUTIONS 200
 #define ATTACKERS 2
@@ -74,7 +74,7 @@ static int pidfd_of(pid_t pid)
 static atomic_int race_pidfd = -1;
 static atomic_bool race_over;
 
-/* Whether the ring of a descriptor has the event that root emitted. */
+/* Whether a descriptor's ring has the event that root emitted. */
 static bool shows_secret(int fd, uint64_t capacity)
 {
 	struct kmes_producer_page *page =
@@ -117,7 +117,7 @@ static bool attack_batch(int pidfd)
 	return batch_for(pidfd, "subject.forged") == 0;
 }
 
-/* All calls in turn, by each of the threads. */
+/* Each thread makes all calls in turn. */
 static struct attack {
 	const char *name;
 	bool (*call)(int pidfd);
@@ -147,8 +147,8 @@ static void *execute_it(void *program)
 }
 
 /*
- * A child that executes the program as soon as the attackers know of it, `by_thread` or by
- * its first thread.
+ * A child that executes the program as soon as the attackers have its pidfd, in another
+ * thread if `by_thread`, else in its first one.
  */
 static void execute_once(char *program, bool by_thread)
 {
@@ -175,7 +175,7 @@ static void execute_once(char *program, bool by_thread)
 	close(go[1]);
 }
 
-/* Ours are no rights at all; the children's are root's from some moment on. */
+/* We have no capabilities; the children gain root's at some point. */
 static void set_user_id(void)
 {
 	char *program = getenv("SET_USER_ID");
@@ -200,9 +200,9 @@ static void set_user_id(void)
 	check_eq(won, 0);
 }
 
-/* ---- processes that are not to be acted for ---- */
+/* ---- which processes may be acted for ---- */
 
-/* All four calls have this result for the process: 0, or EPERM. */
+/* All four calls have this result for the process: 0 or EPERM. */
 static void check_calls(int pidfd, int expected)
 {
 	uint64_t capacity;
@@ -216,7 +216,7 @@ static void check_calls(int pidfd, int expected)
 	check_eq(batch_for(pidfd, "subject.for") ? errno : 0, expected);
 }
 
-/* A child that has made itself what it is to be and waits; its pidfd. */
+/* A child that runs `become` and waits; returns its pidfd. */
 static int target_that(void (*becomes)(void), pid_t *pid)
 {
 	int ready[2];
@@ -226,7 +226,7 @@ static int target_that(void (*becomes)(void), pid_t *pid)
 	*pid = fork_bound();
 	if (!*pid) {
 		becomes();
-		/* A change of the user has ended this. */
+		/* A change of the user id has reset this. */
 		check(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
 		check(write(ready[1], "x", 1) == 1);
 		for (;;)
@@ -275,7 +275,7 @@ static void undumpable_by_another(void)
 	check(waitpid(pid, NULL, 0) == pid);
 }
 
-/* For the user that we are, with just the capabilities that the calls need. */
+/* For our own user, with only the capabilities that the calls need. */
 static void of_the_same_user(void)
 {
 	check(geteuid() == 65534 && prctl(PR_GET_DUMPABLE) == 1);
@@ -285,14 +285,14 @@ static void of_the_same_user(void)
 	check_target(undumpable_by_another, EPERM);
 }
 
-/* The same for one that may trace every process. */
+/* The same for a caller that may trace every process. */
 static void of_a_tracer(void)
 {
 	check_target(as_we_are, 0);
 	check_target(undumpable, 0);
 }
 
-/* Another user's, with the capabilities of the calls and no more. */
+/* Of another user, with only the capabilities of the calls. */
 static void give_up_privileges(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -307,7 +307,7 @@ static void give_up_privileges(void)
 	check(syscall(SYS_capset, &head, data) == 0);
 }
 
-/* What a process was before is still in its memory. */
+/* The memory of a process may have secrets from before it dropped privileges. */
 static void of_one_that_gave_up_privileges(void)
 {
 	pid_t pid;
@@ -318,7 +318,7 @@ static void of_one_that_gave_up_privileges(void)
 	end_child(pid);
 }
 
-/* One that has ended, and has not been waited for. */
+/* A zombie. */
 static void of_a_zombie(void)
 {
 	pid_t pid;
@@ -340,7 +340,7 @@ static void *pause_for_ever(void *arg)
 	return arg;
 }
 
-/* One whose first thread has ended, while another one goes on. */
+/* A process whose first thread has exited while another one continues. */
 static void of_a_headless_one(void)
 {
 	pthread_t thread;
@@ -358,7 +358,7 @@ static void of_a_headless_one(void)
 	end_child(pid);
 }
 
-/* From within a user namespace, where all capabilities are ours. */
+/* From within a user namespace, where we have all capabilities. */
 static void of_one_outside(void)
 {
 	pid_t pid;
@@ -372,7 +372,7 @@ static void of_one_outside(void)
 
 /* ---- identity ---- */
 
-/* The GUID of our events. */
+/* The GUID in our events. */
 static void own_guid(unsigned char guid[16])
 {
 	struct vm_ring r;
@@ -384,7 +384,7 @@ static void own_guid(unsigned char guid[16])
 	ring_close(&r);
 }
 
-/* Their key is drawn at the load: what is known of a process does not tell its GUID. */
+/* The key is random: a GUID cannot be computed from id and start time. */
 static void guid_after_reload(void)
 {
 	static const unsigned char none[16];
@@ -403,7 +403,7 @@ static void guid_after_reload(void)
 	check(memcmp(guid, other, 16) && memcmp(other, none, 16));
 }
 
-/* Events of two processes by turns on one CPU. */
+/* Alternating events of two processes on one CPU. */
 static void guids_by_turns(void)
 {
 	unsigned char mine[16], guid[16];

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Waking sleepers, and events that kernel code emits.
+# Waking sleepers, and events from kernel code.
 
-@test "the futex word moves by one a publication, if need_wake is not 0 [P5 C1]" {
+@test "futex_counter is incremented once per publication if need_wake is set [P5 C1]" {
 	wake_cases word
 }
 
@@ -18,19 +18,19 @@
 	wake_cases replaced
 }
 
-@test "need_wake of a killed sleeper does not stay set" {
+@test "need_wake of a killed sleeper is cleared" {
 	wake_cases killed
 }
 
-@test "kernel code in any context wakes; interrupts have no GUID [E6]" {
+@test "kernel code wakes in any context; interrupts have no GUID [E6]" {
 	wake_cases contexts
 }
 
-@test "all contexts at once on one CPU: no sequence twice, no torn event [O8]" {
+@test "concurrent contexts on one CPU: no duplicate sequence, no torn event [O8]" {
 	kernel_cases all-contexts
 }
 
-@test "all contexts at once while processes start and end: each ring's account balances [O8]" {
+@test "concurrent contexts while processes start and exit: each ring's counters balance [O8]" {
 	kernel_cases beside-processes
 }
 
@@ -38,6 +38,6 @@
 	kernel_cases nmi
 }
 
-@test "an event that the kernel cannot store spends its sequence [E10]" {
+@test "a kernel event that cannot be written takes a sequence [E10]" {
 	kernel_cases drops
 }

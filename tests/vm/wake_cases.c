@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* wake_cases.c - need_wake, the futex word and who is woken. */
+/* wake_cases.c - need_wake, futex_counter, and which waiters are woken. */
 #include "tests/vm/sleep.h"
 
-/* A process of its own, with a mapping of its own, that sleeps on a ring. */
+/* A child with its own mapping of a ring that sleeps on it. */
 static pid_t sleeper(uint32_t cpu, int op, unsigned int seconds)
 {
 	pid_t pid = fork_bound();
@@ -34,11 +34,11 @@ static void word_moves_when_asked(void)
 		r.consumer->need_wake = (unsigned char)value;
 		check_eq(emit("loud"), 0);
 		check_eq(r.producer->futex_counter, ++word);
-		/* The flag is the consumers': it stays. */
+		/* Only consumers change the flag. */
 		check_eq(r.consumer->need_wake, value);
 	}
 	check_eq(counter(0, "wakes"), wakes + 3);
-	/* Other bytes of the page mean nothing. */
+	/* Other bytes of the page are ignored. */
 	r.consumer->need_wake = 0;
 	memset(r.consumer->reserved4, 0xff, sizeof(r.consumer->reserved4));
 	check_eq(emit("quiet"), 0);
@@ -87,7 +87,7 @@ static void killed_sleeper(void)
 
 	kill(pid, SIGKILL);
 	check(waitpid(pid, &status, 0) == pid);
-	/* Mappings go a moment after the process has become a zombie, at the latest. */
+	/* The mapping may go away only after the process has become a zombie. */
 	for (int i = 0; i < 400; i++) {
 		struct vm_ring r = ring_open(3);
 		int need_wake = r.consumer->need_wake;
@@ -100,7 +100,7 @@ static void killed_sleeper(void)
 	fail("need_wake of a killed consumer is still set");
 }
 
-/* Kernel code in each context wakes; the test module emits one event while it loads. */
+/* Kernel code wakes in each context; the test module emits an event while it loads. */
 static void from_every_context(void)
 {
 	static const char *const contexts[] = { "process", "irqsoff", "softirq",
@@ -125,7 +125,7 @@ static void from_every_context(void)
 		snprintf(type, sizeof(type), "kick.%s", contexts[i]);
 		check(event_is(&e, type));
 		check_eq(e.h.origin_class, 3);
-		/* Who emits is known to a task, not to an interrupt. */
+		/* The emitter is known in task context, not in an interrupt. */
 		check_eq(has_guid, i < 2);
 		ring_close(&r);
 	}

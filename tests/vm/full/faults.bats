@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Every allocation fails in its turn: what the module does then. Needs a kernel that injects faults.
+# Each allocation fails in turn. Needs a kernel with fault injection.
 
 setup() {
 	local fault
 	[ -e /proc/self/fail-nth ] || skip "this kernel injects no faults"
-	# What keeps account of memory for the kernel may be short, too, and says so under a lock of its
-	# own: not on the console, whose locks are taken in another order.
+	# Memory checkers may run out of memory, too, and print that under a lock of their own: keep it off
+	# the console, whose locks are taken in another order.
 	dmesg -n 1
 	for fault in /sys/kernel/debug/{failslab,fail_page_alloc}; do
 		echo 0 >"$fault/verbose"
 		echo N >"$fault/ignore-gfp-wait"
-		# The modules' part of the address space: the kernel's own calls are not the subject.
+		# The address range of modules: allocations by the kernel itself are not the subject.
 		echo 0xffffffffa0000000 >"$fault/require-start"
 		echo 0xffffffffff000000 >"$fault/require-end"
 	done
@@ -40,10 +40,10 @@ teardown() {
 	[ -e /sys/module/kmes ] || insmod "$KMES_MODULE"
 }
 
-@test "without a memory map for the thread that wakes the module does not load" {
+@test "the module does not load if the waking thread gets no mm" {
 	local slab=/sys/kernel/debug/failslab
 	rmmod kmes
-	# Every allocation of kernel threads that are made from now on.
+	# Every allocation of kernel threads created from now on.
 	echo 1 >/proc/2/make-it-fail
 	echo Y >$slab/task-filter
 	echo -1 >$slab/times

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # vm: --cpus 1 --accel "tcg,thread=single -icount shift=0,sleep=off"
-# What an event costs in instructions: `tests/vm/cost`.
+# Instructions per event: `tests/vm/cost`.
 
-# Whether a count is more than 5 % above the committed one; each with both on descriptor 3.
+# Compares the counts with the committed ones, allowing 5 % more; prints both to descriptor 3.
 compare() {
 	awk -v known="$1" '
 		BEGIN { while ((getline line < known) > 0) { split(line, f); old[f[1]] = f[2] } }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # vm: --mem 1G --cpus 1
-# How long a replacement has interrupts off: `tests/vm/run 6.1 tests/vm/measure/swap.bats`.
+# Time with interrupts off during a replacement: `tests/vm/run 6.1 tests/vm/measure/swap.bats`.
 
 @test "replacing rings of 4 MiB" {
 	resize_cases measure-4m >&3

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_alloc.c - while it is loaded, an ordinary thread on each CPU allocates and frees 32
- * bytes in a loop. On PREEMPT_RT each is preempted inside the allocator now and then; code
- * that allocates of that size where it must not sleep then has to wait, and panics.
+ * kmes_alloc.c - while it is loaded, an ordinary thread on each CPU allocates and frees
+ * 32 bytes in a loop. On PREEMPT_RT, these threads are sometimes preempted inside the
+ * allocator; code that then allocates the same size in atomic context has to sleep,
+ * which makes the kernel panic.
  */
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
@@ -11,7 +12,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-/* More than a CPU keeps for itself, so that the shared lists are visited, too. */
+/* More than the per-CPU lists hold, so that the shared lists are used, too. */
 #define BURST 512
 
 static DEFINE_PER_CPU(struct task_struct *, allocator);
@@ -67,5 +68,5 @@ static void __exit alloc_exit(void)
 
 module_init(alloc_init);
 module_exit(alloc_exit);
-MODULE_DESCRIPTION("Small allocations beside the tests of the test machine");
+MODULE_DESCRIPTION("Small allocations during tests");
 MODULE_LICENSE("Dual MIT/GPL");

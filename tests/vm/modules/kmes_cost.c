@@ -2,8 +2,9 @@
 /*
  * kmes_cost.c - emits from the kernel whenever one of its parameters is read.
  *
- * `single` and `batch` hold the time stamp counter's ticks that EVENTS events took, `empty`
- * those of the loop alone. In a guest whose clock counts instructions these are instructions.
+ * `single` and `batch` read as the ticks of the time stamp counter that EVENTS events
+ * took, `empty` as those of the loop without events. In a guest whose clock counts
+ * instructions, ticks are instructions.
  */
 #include <linux/module.h>
 #include <linux/timex.h>
@@ -71,5 +72,5 @@ static void __exit cost_exit(void)
 
 module_init(cost_init);
 module_exit(cost_exit);
-MODULE_DESCRIPTION("Counts what an emission from the kernel costs");
+MODULE_DESCRIPTION("Counts the cost of an emission from the kernel");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_kick.c - emits from the kernel while it is loaded, in every context that may.
+ * kmes_kick.c - emits from the kernel while it is being loaded, in every context.
  *
- * context=NAME emits one event on CPU `cpu`; context=all emits from all of them on that CPU
- * for `ms` milliseconds at least; context=drops hands in events that have to be dropped. In an NMI,
- * context=nmi, and among all, emission has to be refused. The load fails when an emission
- * does not return what it should. Bodies are one binary value whose bytes are all the same,
- * so that a torn one shows.
+ * context=NAME emits one event on CPU `cpu`; context=all emits from all contexts on that
+ * CPU for at least `ms` milliseconds; context=drops emits events that must be dropped. In
+ * an NMI (context=nmi, and among all), emission must be refused. Loading fails if an
+ * emission does not return what it should. A payload is one binary value of equal bytes,
+ * so that a torn one can be detected.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -35,7 +35,7 @@ module_param(cpu, uint, 0);
 static unsigned int ms = 500;
 module_param(ms, uint, 0);
 
-/* What has emitted, and how often. */
+/* The number of emissions in each context. */
 enum kick {
 	KICK_PROCESS,
 	KICK_IRQSOFF,
@@ -99,7 +99,7 @@ static void in_irq_work(struct irq_work *work)
 	emit(KICK_HARDIRQ);
 }
 
-/* In the interrupt also on PREEMPT_RT, where others run in a thread. */
+/* In hard interrupt context also on PREEMPT_RT, where others run in a thread. */
 static struct irq_work work = IRQ_WORK_INIT_HARD(in_irq_work);
 
 static struct hrtimer timer;
@@ -132,7 +132,7 @@ static void in_ipi(void *all)
 	}
 }
 
-/* On each CPU but the one that sends it. */
+/* On each CPU except the sender. */
 static int in_nmi_handler(unsigned int type, struct pt_regs *regs)
 {
 	static const struct kmes_kernel_event event = { .type = "kick.nmi",
@@ -147,14 +147,14 @@ static int in_nmi_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-/* By hand, as no function for it is exported. The test machine has the older APIC. */
+/* Done by hand: no function for this is exported. The test machine has an xAPIC. */
 static void send_nmi(void)
 {
 	if (!x2apic_enabled())
 		native_apic_mem_write(APIC_ICR, APIC_DEST_ALLBUT | APIC_DM_NMI);
 }
 
-/* The next one is sent when this one has come. */
+/* The next one is sent after this one has arrived. */
 static void nmi_and_wait(void)
 {
 	unsigned long end = jiffies + 30 * HZ;
@@ -163,7 +163,7 @@ static void nmi_and_wait(void)
 	send_nmi();
 	while (atomic_read(&refused) == before) {
 		if (time_after(jiffies, end)) {
-			pr_err("kmes_kick: no NMI came\n");
+			pr_err("kmes_kick: no NMI arrived\n");
 			atomic_inc(&wrong);
 			return;
 		}
@@ -180,7 +180,7 @@ static int in_process(void *unused)
 	return 0;
 }
 
-/* Whether each context has emitted often enough, on a machine as slow as it may be. */
+/* Whether each context has emitted often enough, however slow the machine is. */
 static bool is_enough(void)
 {
 	const int enough = 20;
@@ -193,7 +193,7 @@ static bool is_enough(void)
 	       atomic_read(&refused) >= enough;
 }
 
-/* Everything at once on one CPU: interrupts come between each other's emissions. */
+/* All contexts at once on one CPU: emissions are interrupted by others. */
 static int all_at_once(void)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ms);
@@ -223,7 +223,10 @@ static int expect(const struct kmes_kernel_event *e, int ret)
 	return -EINVAL;
 }
 
-/* Dropped: 3 alone and 2 of a batch of 5. Stored: the batch's 3 and one without payload. */
+/*
+ * Dropped: 3 single events and 2 of a batch of 5. Written: 3 of it and one without
+ * payload.
+ */
 static int drops(void)
 {
 	static const struct kmes_kernel_event bad[] = {
@@ -282,7 +285,7 @@ static int __init kick_init(void)
 	int err;
 
 	init_timer();
-	/* Interrupts between CPUs need another one to come from. */
+	/* IPIs need another CPU to send them. */
 	if (!strcmp(context, "all") || !strcmp(context, "ipi") || !strcmp(context, "nmi"))
 		here = (cpu + 1) % num_online_cpus();
 	err = set_cpus_allowed_ptr(current, cpumask_of(here));
@@ -312,5 +315,5 @@ static void __exit kick_exit(void)
 
 module_init(kick_init);
 module_exit(kick_exit);
-MODULE_DESCRIPTION("Emission from every context, for the tests of the test machine");
+MODULE_DESCRIPTION("Emission from every context, for tests");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Faults on demand: proves that the virtual machine's checks see them. */
+/* kmes_trouble.c - faults on demand, to prove that the virtual machine detects them. */
 #include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
@@ -48,7 +48,7 @@ static void trouble_leak(void)
 {
 	unsigned int i;
 
-	/* A pointer that is left somewhere by chance would hide a single one. */
+	/* More than one, as a stale pointer somewhere could hide a single leak. */
 	for (i = 0; i < 10; i++) {
 		char *p = kmalloc(1000, GFP_KERNEL);
 
@@ -107,5 +107,5 @@ static void __exit trouble_exit(void)
 
 module_init(trouble_init);
 module_exit(trouble_exit);
-MODULE_DESCRIPTION("Faults on demand for the tests of the test machine");
+MODULE_DESCRIPTION("Faults on demand, for tests");
 MODULE_LICENSE("Dual MIT/GPL");

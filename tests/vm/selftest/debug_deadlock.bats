@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Faults that only a kernel with checkers notices.
+# Faults that only a debug kernel detects.
 
 @test "takes two locks in both orders" {
 	insmod "$KMES_MODULES/kmes_trouble.ko" kind=deadlock

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Faults that only a kernel with checkers notices.
+# Faults that only a debug kernel detects.
 
-@test "forgets its memory" {
+@test "leaks memory" {
 	insmod "$KMES_MODULES/kmes_trouble.ko" kind=leak
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Faults that only a kernel with checkers notices.
+# Faults that only a debug kernel detects.
 
-@test "writes past its memory" {
+@test "writes past the end of its memory" {
 	insmod "$KMES_MODULES/kmes_trouble.ko" kind=overrun
 }

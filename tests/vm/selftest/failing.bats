@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# A test that fails, one that does not end, one that passes, and one that is skipped.
+# A test that fails, one that hangs, one that passes, and one that is skipped.
 
 @test "fails" {
 	false

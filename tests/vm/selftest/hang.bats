@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# A guest that never comes to its end.
+# A guest that never finishes.
 
-@test "does nothing for ever" {
+@test "sleeps forever" {
 	unset BATS_TEST_TIMEOUT
 	kill -STOP 1 $PPID $$
 	sleep 1000

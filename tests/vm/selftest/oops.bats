@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# A kernel that stops at a BUG.
+# A kernel that panics on a BUG.
 
 @test "loads a module that stops the kernel" {
 	insmod "$KMES_MODULES/kmes_trouble.ko" kind=oops
