@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* main.c - kmes-resize: shows the capacity of the rings, or replaces them by others. */
+/* main.c - kmes-resize: shows the capacity of the rings, or changes it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "report.h"
 
 struct resize_opts {
-	uint64_t capacity; /* bytes, 0: only show */
+	uint64_t capacity; /* bytes, 0: show the capacity */
 	uint64_t timeout_ns;
 	bool dry_run;
 	const struct resize_format *format;
@@ -36,10 +36,10 @@ static uint64_t parse_capacity(struct cli *cli, const char *text)
 		return size;
 	while (below * 2 < size && below * 2 < KMES_CAPACITY_MAX)
 		below *= 2;
-	snprintf(
-		what, sizeof(what),
-		"SIZE must be a power of two from 64K to 256M; the nearest are %llu and %llu",
-		(unsigned long long)below, (unsigned long long)below * 2);
+	snprintf(what, sizeof(what),
+		 "SIZE must be a power of two from 64K to 256M; "
+		 "the nearest are %llu and %llu",
+		 (unsigned long long)below, (unsigned long long)below * 2);
 	cli_usage_error(what, text);
 }
 
@@ -69,22 +69,16 @@ static void parse(struct resize_opts *opts, struct cli *cli)
 	cli_no_more_operands(cli);
 }
 
-/* Until every ring was replaced: 0 or -ETIMEDOUT. */
+/* Waits until every ring has been replaced: 0 or -ETIMEDOUT. */
 static int wait_replaced(struct resize_rings *rings, uint64_t timeout_ns)
 {
-	const struct timespec step = { .tv_nsec = 1000000 };
-	struct timespec now;
-	uint64_t start, passed = 0;
+	const struct timespec step = kmesp_timespec(KMES_NS_PER_MS);
+	uint64_t start = kmesp_clock_ns(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	start = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	while (resize_pending(rings)) {
-		if (passed >= timeout_ns)
+		if (kmesp_clock_ns(CLOCK_MONOTONIC) - start >= timeout_ns)
 			return -ETIMEDOUT;
 		nanosleep(&step, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		passed =
-			(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - start;
 	}
 	return 0;
 }
@@ -115,25 +109,24 @@ static int resize(const struct resize_opts *opts, struct kmes_source *src,
 	}
 	rc = resize_count(rings, opts->capacity, err);
 	if (rc == 0 && !opts->dry_run && resize_again(rings, src))
-		cli_warn(
-			"somebody else changed the capacity, too: less may have been kept");
+		cli_warn("another process changed the capacity, too: less may be kept");
 	if (rc == 0)
 		opts->format->change(out, &change);
 	return rc;
 }
 
-/* All there is to do with an open source: 0 or -errno with a sentence. */
+/* Does what was asked for with an open source: 0 or -errno with a sentence. */
 static int run(const struct resize_opts *opts, struct kmes_source *src,
 	       struct cli_out *out, struct kmes_error *err)
 {
 	struct resize_rings rings = { 0 };
 	uint64_t capacity = 0;
-	/* What cannot be resized at all says so before anything is attached to. */
+	/* A source whose rings cannot be resized reports that before any is attached. */
 	int rc = kmes_source_capacity(src, &capacity, err);
 
 	if (rc == 0)
 		rc = resize_attach(&rings, src, err);
-	/* Behind the attaching: a change by somebody else is then seen here or there. */
+	/* After attaching: another process's change shows here or in the rings. */
 	if (rc == 0)
 		rc = kmes_source_capacity(src, &capacity, err);
 	if (rc == 0 && opts->capacity)
@@ -155,7 +148,7 @@ int main(int argc, char **argv)
 
 	cli_begin(&cli, "kmes-resize", argc, argv, options, 0, "[OPTION...] [SIZE]");
 	parse(&opts, &cli);
-	/* Signals are not caught: there is nothing to tidy up, and sources may stall. */
+	/* Signals are not caught: there is nothing to clean up, and a source may hang. */
 	src = cli_source_open(&cli);
 	cli_out_stdout(&out);
 	rc = run(&opts, src, &out, &err);

@@ -20,13 +20,13 @@ static void text_change(struct cli_out *out, const struct resize_change *change)
 				r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
 				(ull)r->kept, (ull)r->before);
 		else
-			cli_out_printf(
-				out,
-				"cpu%u: %llu -> %llu, generation %llu -> %llu, kept %llu of %llu "
-				"events\n",
-				r->cpu, (ull)r->map.view.capacity, (ull)change->capacity,
-				(ull)r->old_generation, (ull)r->new_generation,
-				(ull)r->kept, (ull)r->before);
+			cli_out_printf(out,
+				       "cpu%u: %llu -> %llu, generation %llu -> %llu, "
+				       "kept %llu of %llu events\n",
+				       r->cpu, (ull)r->map.view.capacity,
+				       (ull)change->capacity, (ull)r->old_generation,
+				       (ull)r->new_generation, (ull)r->kept,
+				       (ull)r->before);
 	}
 }
 

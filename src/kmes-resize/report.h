@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* report.h - the two forms in which a change of capacity is told. */
+/* report.h - the two formats of the report on a change of capacity. */
 #ifndef REPORT_H
 #define REPORT_H
 #include "cli/cli.h"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* resize.c - attaches to the rings that are about to be replaced, and counts in them. */
+/* resize.c - attaches to the rings that will be replaced, and counts their events. */
 #include "resize.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "ring_walk.h"
 #include "slots.h"
 
-/* So often, a millisecond apart, the count of a live ring is begun. */
+/* Attempts to count a live ring, a millisecond apart. */
 #define TRIES_MAX 1000
 
 static int attach(void *object, struct kmes_source *src, uint16_t cpu, const void *arg,
@@ -56,7 +56,7 @@ unsigned int resize_pending(struct resize_rings *rings)
 	for (i = 0; i < rings->count; i++) {
 		struct resize_ring *ring = &rings->ring[i];
 
-		/* Order H, pairs with G: what is counted behind it is the frozen ring. */
+		/* Order H, pairs with G: the ring is counted later, when it is final. */
 		ring->new_generation =
 			kmes_load_acquire(&ring->map.view.producer->generation);
 		pending += ring->new_generation == ring->old_generation;
@@ -83,8 +83,9 @@ unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src)
 }
 
 /*
- * Walks one ring up to the write_pos of now. An event survives when it and all that
- * follows fit into `capacity`. 0, -EAGAIN when a live ring has lapped the walk, or -errno.
+ * Walks one ring up to the present write_pos. An event survives if it and all that
+ * follow fit in `capacity`. 0, -EAGAIN if a live ring has lapped the walk, or another
+ * -errno.
  */
 static int walk_ring(struct resize_ring *ring, uint64_t capacity,
 		     struct kmes_ring_walk *walk)
@@ -108,7 +109,7 @@ static int walk_ring(struct resize_ring *ring, uint64_t capacity,
 static int count_ring(struct resize_ring *ring, uint64_t capacity,
 		      struct kmes_ring_walk *walk, struct kmes_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	const struct timespec pause = kmesp_timespec(KMES_NS_PER_MS);
 	int tries, rc = walk_ring(ring, capacity, walk);
 
 	for (tries = 1; rc == -EAGAIN && tries < TRIES_MAX; tries++) {

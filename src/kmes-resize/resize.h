@@ -5,9 +5,9 @@
 
 #include "kmes.h"
 
-/* One ring: what it held and what of that the new one holds. */
+/* One ring: the events it contained, and those of them in the new one. */
 struct resize_ring {
-	struct kmes_mapping map; /* the ring as it was before */
+	struct kmes_mapping map; /* the ring before the change */
 	uint16_t cpu;
 	uint64_t old_generation, new_generation;
 	uint64_t before, kept; /* events */
@@ -18,24 +18,28 @@ struct resize_rings {
 	unsigned int count;
 };
 
-/* Attaches to every ring of the source, before anything is changed. 0 or -errno. */
+/*
+ * Attaches to every ring of the source, before the change. 0 or -errno; in either case
+ * the caller detaches.
+ */
 int resize_attach(struct resize_rings *rings, struct kmes_source *src,
 		  struct kmes_error *err);
 void resize_detach(struct resize_rings *rings);
 
-/* The rings that are not replaced yet; notes the new generations of those that are. */
+/* The number of rings not replaced yet; notes the new generations of the others. */
 unsigned int resize_pending(struct resize_rings *rings);
 
 /*
- * Counts each ring's events, and how many of them a ring of `capacity` bytes keeps: exact
- * for replaced rings, a forecast for others. -EBADMSG when a ring cannot be walked,
- * -EAGAIN when it is written too fast for that.
+ * Counts each ring's events, and those that a ring of `capacity` bytes keeps: exact for
+ * replaced rings, a forecast for others. 0, -EBADMSG if a ring is corrupt, -EAGAIN if
+ * one is written too fast to be counted, or -ENOMEM.
  */
 int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_error *err);
 
 /*
- * Behind the change: how many rings were replaced more often than by it, as far as the
- * source tells; notes the generations of now. The counts hold for the first replacement.
+ * After the change: the number of rings that were replaced more than once, as far as the
+ * source shows it; notes the present generations. The counts are those of the first
+ * replacement.
  */
 unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src);
 

@@ -269,7 +269,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	assert_status 0
 	assert_match "$(cat slow.out)" 'generation 1 -> 3'
 	assert_equal "$(cat slow.err)" \
-		"kmes-resize: somebody else changed the capacity, too: less may have been kept"
+		"kmes-resize: another process changed the capacity, too: less may be kept"
 }
 
 @test "resize: two at a time, and a reader that misses nothing" {
