@@ -5,16 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/scan.h"
 #include "source.h"
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
 
 int kmesp_read_id(const char *path, uint8_t id[16])
 {
@@ -29,7 +21,7 @@ int kmesp_read_id(const char *path, uint8_t id[16])
 	close(fd);
 	memset(id, 0, 16);
 	for (i = 0; i < n && digits < 32; i++) {
-		int v = hex_value(text[i]);
+		int v = kmesp_hex_digit(text[i]);
 
 		if (v < 0)
 			continue;

@@ -40,7 +40,7 @@ static int dev_open(struct kmes_source **out, const char *arg,
 	d = calloc(1, sizeof(*d));
 	if (!d) {
 		close(fd);
-		return -ENOMEM;
+		return kmes_error_set(err, -ENOMEM, "out of memory");
 	}
 	d->base.ops = &kmesp_source_dev;
 	d->base.fd = -1;

@@ -40,7 +40,7 @@ static int native_open(struct kmes_source **out, const char *arg,
 				      r == -EPERM ? kmesp_source_native.attach_hint : "");
 	n = calloc(1, sizeof(*n));
 	if (!n)
-		return -ENOMEM;
+		return kmes_error_set(err, -ENOMEM, "out of memory");
 	n->base.ops = &kmesp_source_native;
 	n->base.fd = -1;
 	n->pinned = -1;
