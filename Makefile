@@ -61,6 +61,7 @@ LIB_OBJS := \
 	capture/block \
 	capture/capture_read \
 	capture/capture_write \
+	capture/gzip \
 	capture/inflate \
 	capture/member \
 	capture/store \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* block.c - blocks that threads write in order, and compress: as many as cores. */
-#define ZLIB_CONST
+/* block.c - a queue of blocks that threads compress and write in order. */
 #include "capture/block.h"
 
 #include <errno.h>
@@ -11,29 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "capture/gzip.h"
 #include "capture/store.h"
 
 #define THREADS_MAX 16
-/* What may be on its way, so far the disk may fall behind for a while: blocks, and bytes. */
+/* Limits of the queue, in blocks and in bytes: how far the disk may fall behind. */
 #define JOBS_MAX 128
 #define BYTES_MAX (JOBS_MAX * (uint64_t)KMES_BLOCK_SIZE)
 
 enum job_state {
 	JOB_FREE,
 	JOB_FILLING,
-	JOB_READY, /* to be compressed */
-	JOB_TAKEN, /* by a thread that compresses it */
-	JOB_DUE,   /* to be written */
+	JOB_READY, /* ready to be compressed */
+	JOB_TAKEN, /* being compressed */
+	JOB_DUE,   /* ready to be written */
 	JOB_GOING, /* being written */
 };
 
 struct job {
 	struct kmes_block block;
 	enum job_state state;
-	uint64_t turn;		  /* blocks are written in this order */
-	struct kmes_block packed; /* when it is compressed */
+	uint64_t turn;		  /* order of writing */
+	struct kmes_block packed; /* the gzip member */
 	int error;		  /* of compressing */
 };
 
@@ -41,24 +40,24 @@ struct kmes_block_sink {
 	struct kmes_store store;
 	struct kmes_capture_options options;
 
-	pthread_mutex_t lock; /* of everything below */
+	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t changed;
 	struct job jobs[JOBS_MAX];
 	struct job *filling;
-	struct job *last;    /* handed over, the newest; NULL: none yet */
-	uint64_t next_turn;  /* for the next block handed over */
-	uint64_t write_turn; /* whose turn it is to be written */
-	bool writing;	     /* some thread does, without the lock */
+	struct job *last;    /* enqueued last; NULL: none yet */
+	uint64_t next_turn;  /* of the next block enqueued */
+	uint64_t write_turn; /* of the next block to be written */
+	bool writing;	     /* a thread is writing without the lock */
 	bool closing;
 	int error;
 	uint64_t bytes, safe_events;
-	uint64_t on_its_way; /* bytes handed over, not yet written */
+	uint64_t pending; /* bytes enqueued, not yet written */
 
 	pthread_t threads[THREADS_MAX];
 	unsigned int thread_count;
 };
 
-/* How many events stand whole in the first `len` bytes of a block. */
+/* The number of complete events in the first `len` bytes of a block. */
 static uint64_t count_events(const uint8_t *data, size_t len)
 {
 	uint64_t events = 0;
@@ -82,7 +81,7 @@ static uint64_t count_events(const uint8_t *data, size_t len)
 	return events;
 }
 
-/* Frees a block for the next; one that grew for a huge event gives its memory back. */
+/* Returns a block to the pool; frees memory that was enlarged for one event. */
 static void release(struct job *job)
 {
 	if (job->block.room > KMES_BLOCK_SIZE) {
@@ -107,39 +106,14 @@ static void note_written(struct kmes_block_sink *s, int rc, size_t bytes, uint64
 
 /* ---- compressing ---- */
 
-/* One member out of a block. 0 or -ENOMEM; `packed` is grown as needed. */
-static int pack(z_stream *z, const struct kmes_block *block, struct kmes_block *packed)
-{
-	size_t bound;
-
-	/* First: of a stream that has ended the bound leaves out most of gzip's own bytes. */
-	deflateReset(z);
-	bound = deflateBound(z, block->used);
-	if (bound > packed->room) {
-		free(packed->data);
-		packed->data = malloc(bound);
-		packed->room = packed->data ? bound : 0;
-		if (!packed->data)
-			return -ENOMEM;
-	}
-	z->next_in = block->data;
-	z->avail_in = (uInt)block->used;
-	z->next_out = packed->data;
-	z->avail_out = (uInt)packed->room;
-	if (deflate(z, Z_FINISH) != Z_STREAM_END)
-		return -ENOMEM;
-	packed->used = packed->room - z->avail_out;
-	return 0;
-}
-
-/* Whether a block that could not be written yet is better left to grow by small pieces. */
+/* Should a block wait for more small pieces while the disk is busy? */
 static bool may_grow(const struct kmes_block_sink *s, const struct job *job)
 {
 	return s->writing && job == s->last && job->block.used < KMES_BLOCK_SIZE &&
 	       !s->closing;
 }
 
-/* The block to be compressed whose turn comes first; NULL: none. */
+/* The first block ready to be compressed; NULL: none. */
 static struct job *find_ready(struct kmes_block_sink *s)
 {
 	struct job *first = NULL;
@@ -152,7 +126,7 @@ static struct job *find_ready(struct kmes_block_sink *s)
 	return first;
 }
 
-/* The block whose turn it is to be written; NULL: it is not ready yet. */
+/* The next block to be written; NULL: it is not ready yet. */
 static struct job *find_due(struct kmes_block_sink *s)
 {
 	unsigned int i;
@@ -163,14 +137,14 @@ static struct job *find_due(struct kmes_block_sink *s)
 	return NULL;
 }
 
-/* Events that are safe when not all of a block was written; none of half a member. */
+/* Complete events in a partly written block; a partial gzip member has none. */
 static uint64_t count_safe(const struct kmes_block_sink *s, const struct job *job,
 			   size_t done)
 {
 	return s->options.gzip_level ? 0 : count_events(job->block.data, done);
 }
 
-/* Writes a block or its member; the lock is held, but for writing. */
+/* Writes a block or its member; drops the lock meanwhile. */
 static void write_job(struct kmes_block_sink *s, struct job *job)
 {
 	const struct kmes_block *from = s->options.gzip_level ? &job->packed
@@ -185,15 +159,15 @@ static void write_job(struct kmes_block_sink *s, struct job *job)
 		pthread_mutex_lock(&s->lock);
 	}
 	note_written(s, rc, done, rc ? count_safe(s, job, done) : job->block.events);
-	s->on_its_way -= job->block.used;
+	s->pending -= job->block.used;
 	s->write_turn++;
 	release(job);
 	pthread_cond_broadcast(&s->changed);
 }
 
 /*
- * Writes what is due, unless another thread does, which then finds what we have packed:
- * nobody waits for a turn while there is something to compress.
+ * Writes all blocks that are due, unless another thread is writing: it will find them,
+ * and this thread can compress the next block.
  */
 static void write_due(struct kmes_block_sink *s)
 {
@@ -224,9 +198,7 @@ static void *write_main(void *arg)
 static void *pack_main(void *arg)
 {
 	struct kmes_block_sink *s = arg;
-	z_stream z = { 0 };
-	bool usable = deflateInit2(&z, s->options.gzip_level, Z_DEFLATED, 15 + 16, 8,
-				   Z_DEFAULT_STRATEGY) == Z_OK;
+	struct kmes_gzip *gz = kmesp_gzip_new(s->options.gzip_level);
 
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
@@ -240,14 +212,15 @@ static void *pack_main(void *arg)
 		}
 		job->state = JOB_TAKEN;
 		pthread_mutex_unlock(&s->lock);
-		job->error = usable ? pack(&z, &job->block, &job->packed) : -ENOMEM;
+		job->error = gz ? kmesp_gzip_member(gz, &job->block, &job->packed)
+				: -ENOMEM;
 		pthread_mutex_lock(&s->lock);
 		job->state = JOB_DUE;
 		pthread_cond_broadcast(&s->changed);
 		write_due(s);
 	}
 	pthread_mutex_unlock(&s->lock);
-	deflateEnd(&z);
+	kmesp_gzip_free(gz);
 	return NULL;
 }
 
@@ -261,7 +234,7 @@ static unsigned int thread_count(void)
 	return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned int)n;
 }
 
-/* One writes; or all compress, and write what has become due. */
+/* One thread that writes; or one per CPU that compress and write. */
 static int start_threads(struct kmes_block_sink *s)
 {
 	unsigned int n = s->options.gzip_level ? thread_count() : 1;
@@ -269,7 +242,7 @@ static int start_threads(struct kmes_block_sink *s)
 	sigset_t all, old;
 	int rc = 0;
 
-	/* Signals are for the program's own threads. */
+	/* Signals are handled by the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (s->thread_count < n && rc == 0) {
@@ -303,7 +276,7 @@ int kmesp_block_sink_new(struct kmes_block_sink **out, int fd,
 	return 0;
 }
 
-/* A free block, rather one that has memory already. */
+/* A free block, preferably one that has memory. */
 static struct job *find_free(struct kmes_block_sink *s)
 {
 	struct job *found = NULL;
@@ -323,7 +296,7 @@ static struct job *wait_for_free(struct kmes_block_sink *s)
 	struct job *job;
 
 	pthread_mutex_lock(&s->lock);
-	while (s->on_its_way >= BYTES_MAX || !(job = find_free(s)))
+	while (s->pending >= BYTES_MAX || !(job = find_free(s)))
 		pthread_cond_wait(&s->changed, &s->lock);
 	job->state = JOB_FILLING;
 	pthread_mutex_unlock(&s->lock);
@@ -348,9 +321,9 @@ struct kmes_block *kmesp_block_get(struct kmes_block_sink *s, size_t len)
 }
 
 /*
- * Puts what is in a block behind what is in the last one, if no thread has that in hand and
- * there is room: else small pieces would use up the blocks while the disk stands still.
- * What was compressed already is so anew. False: it is a block of its own.
+ * Appends a block to the last one enqueued, if that is idle and has room, so that small
+ * pieces do not use up the blocks while the disk is stalled. A block that was already
+ * compressed is compressed again. False: not possible.
  */
 static bool join_last(struct kmes_block_sink *s, struct kmes_block *block)
 {
@@ -375,7 +348,7 @@ int kmesp_block_put(struct kmes_block_sink *s)
 	if (!job || !job->block.used)
 		return kmesp_block_error(s);
 	pthread_mutex_lock(&s->lock);
-	s->on_its_way += job->block.used;
+	s->pending += job->block.used;
 	if (!join_last(s, &job->block)) {
 		s->filling = NULL;
 		s->last = job;
@@ -398,7 +371,7 @@ int kmesp_block_error(struct kmes_block_sink *s)
 	return rc;
 }
 
-/* Bytes that a block may make in the file, packed: none if nobody gets to it yet. */
+/* The most bytes that a block adds to the file; 0 while it waits to grow. */
 static uint64_t bytes_to_come(const struct kmes_block_sink *s, const struct job *job)
 {
 	switch (job->state) {
@@ -407,7 +380,7 @@ static uint64_t bytes_to_come(const struct kmes_block_sink *s, const struct job 
 		return job->packed.used;
 	case JOB_READY:
 		return may_grow(s, job) ? 0 : job->block.used;
-	case JOB_TAKEN: /* noise is not packed to less */
+	case JOB_TAKEN: /* incompressible data keeps its size */
 		return job->block.used;
 	default:
 		return 0;
@@ -419,7 +392,7 @@ static bool can_reach(const struct kmes_block_sink *s, uint64_t size)
 	uint64_t bytes = s->bytes;
 	unsigned int i;
 
-	if (bytes + s->on_its_way < size)
+	if (bytes + s->pending < size)
 		return false;
 	for (i = 0; i < JOBS_MAX; i++)
 		bytes += bytes_to_come(s, &s->jobs[i]);

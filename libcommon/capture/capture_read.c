@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* capture_read.c - takes a capture apart, whole events up to where it is damaged or cut. */
+/* capture_read.c - parses a capture: all complete events, also after damage. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 #include "kmes_msgpack.h"
 
 #define START_ROOM (256u << 10)
-/* A ring holds no event that is longer than half of it. */
+/* No event is larger than half of the largest ring. */
 #define EVENT_MAX (KMES_CAPACITY_MAX / 2)
-/* So many records of no interest, and the caller may look at its signals. */
+/* After this many ignored records the caller can check for signals. */
 #define PASSED_MAX 10000
 
 struct kmes_capture_reader {
@@ -23,16 +23,16 @@ struct kmes_capture_reader {
 	bool follow;
 	bool has_header;
 	bool has_ended;	   /* since the header read last */
-	bool is_busy;	   /* the last 0 did not mean that there is nothing */
-	bool has_note;	   /* err.text, to be told */
+	bool is_busy;	   /* the last 0 did not mean an end of the data */
+	bool has_note;	   /* err.text is to be returned */
 	bool is_damaged;   /* something is missing since the header read last */
-	bool is_searching; /* for where it is sound again */
-	bool has_searched; /* through what stands behind the last member */
-	int search_end;	   /* what it comes to if there is no such place */
+	bool is_searching; /* for the next valid member */
+	bool has_searched; /* the bytes after the last member */
+	int search_end;	   /* the result if there is none */
 	struct kmes_capture_info info;
-	uint64_t events;       /* since that header */
-	uint64_t sound_events; /* of these, before the member being read */
-	uint64_t at;	       /* place of buf[off] among the bytes read */
+	uint64_t events;	 /* since that header */
+	uint64_t checked_events; /* of these, before the current member */
+	uint64_t at;		 /* position of buf[off] in the data */
 	uint8_t *buf;
 	size_t room, off, len;
 	struct kmes_event event;
@@ -112,7 +112,7 @@ static void pass(struct kmes_capture_reader *r, size_t bytes)
 	r->at += bytes;
 }
 
-/* Whether a member begins as those do that we write: with a record, or a header. */
+/* Does a member begin like one of ours, with a record or a header? */
 static bool is_record_start(void *arg, const uint8_t *bytes, size_t len)
 {
 	const struct kmes_capture_reader *r = arg;
@@ -127,7 +127,7 @@ static bool is_record_start(void *arg, const uint8_t *bytes, size_t len)
 static void append_error(struct kmes_capture_reader *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Goes on with the sentence in err. */
+/* Appends to the message in err. */
 static void append_error(struct kmes_capture_reader *r, const char *format, ...)
 {
 	size_t len = strlen(r->err.text);
@@ -139,8 +139,8 @@ static void append_error(struct kmes_capture_reader *r, const char *format, ...)
 }
 
 /*
- * Looks for the next sound member behind damage, of which err has told. What stands half
- * in the buffer is given up. 1, or the end of it all, or -errno.
+ * Searches for the next valid member after damage, which err describes, and discards a
+ * partial record. 1; the result at the end of the file; or -errno.
  */
 static int resume(struct kmes_capture_reader *r)
 {
@@ -152,7 +152,7 @@ static int resume(struct kmes_capture_reader *r)
 	if (rc < 0)
 		return rc;
 	pass(r, r->len - r->off);
-	append_error(r, "; goes on with the next sound member");
+	append_error(r, "; continues with the next valid member");
 	r->has_note = true;
 	r->is_damaged = true;
 	return 1;
@@ -170,34 +170,34 @@ static int make_room(struct kmes_capture_reader *r)
 	}
 	if (r->len < r->room)
 		return 0;
-	/* Grows as bytes really come, not because a size says so. */
+	/* Grows only as data arrives, not by an untrusted size. */
 	buf = realloc(r->buf, r->room * 2);
 	if (!buf)
 		return kmes_error_set(&r->err, -ENOMEM,
-				      "no memory for an event of more than %zu bytes",
+				      "out of memory for an event of more than %zu bytes",
 				      r->room);
 	r->buf = buf;
 	r->room *= 2;
 	return 0;
 }
 
-/* Noise, above all, is unpacked whatever became of it, up to its checksum. */
-static void say_unsure(struct kmes_capture_reader *r)
+/* Damage in a member may show only at the checksum at its end. */
+static void add_doubt(struct kmes_capture_reader *r)
 {
-	if (kmesp_inflate_unchecked(r->in) && r->events > r->sound_events)
+	if (kmesp_inflate_unchecked(r->in) && r->events > r->checked_events)
 		append_error(r, "; the %llu events before it may be wrong",
-			     (unsigned long long)(r->events - r->sound_events));
+			     (unsigned long long)(r->events - r->checked_events));
 }
 
 static int begin_search(struct kmes_capture_reader *r, int end, const char *what)
 {
 	r->search_end = kmes_error_set(&r->err, end, "%s after byte %llu", what,
 				       (unsigned long long)(r->at + r->len));
-	say_unsure(r);
+	add_doubt(r);
 	return r->follow ? end : resume(r);
 }
 
-/* More bytes behind those at hand: 1, 0 at the end so far, or -errno. */
+/* Reads more data: 1; 0: the present end; or -errno. */
 static int fill(struct kmes_capture_reader *r)
 {
 	int64_t n;
@@ -221,44 +221,43 @@ static int fill(struct kmes_capture_reader *r)
 				      strerror((int)-n));
 	r->has_searched = false;
 	r->len += (size_t)n;
-	/* All whole events up to here were handed out; with these bytes a member begins. */
+	/* A member begins with these bytes; all events before it have been returned. */
 	if (n > 0 && kmesp_inflate_unchecked(r->in) == (uint64_t)n)
-		r->sound_events = r->events;
+		r->checked_events = r->events;
 	return n > 0;
 }
 
 static int take_header(struct kmes_capture_reader *r)
 {
-	const uint8_t *h = r->buf + r->off;
-	uint32_t version;
+	struct kmes_capture_header h;
 
-	memcpy(&version, h + 8, sizeof(version));
-	if (version != KMES_CAPTURE_VERSION)
+	memcpy(&h, r->buf + r->off, sizeof(h));
+	if (h.version != KMES_CAPTURE_VERSION)
 		return kmes_error_set(&r->err, -EPROTO,
 				      "capture version %u, this program reads %u",
-				      version, KMES_CAPTURE_VERSION);
-	/* Joined behind one that was cut: what it lacks does not go by unseen. */
+				      h.version, KMES_CAPTURE_VERSION);
+	/* Concatenated to a truncated capture: report that events may be missing. */
 	if (r->events && !r->has_ended && !r->is_damaged) {
 		kmes_error_set(&r->err, 0,
 			       "has no end before the capture that begins at byte %llu",
 			       (unsigned long long)r->at);
 		r->has_note = true;
 	}
-	memcpy(&r->info.flags, h + 12, sizeof(r->info.flags));
-	memcpy(r->info.stream_id, h + 16, 16);
-	memcpy(r->info.boot_id, h + 32, 16);
-	memcpy(&r->info.start_ns, h + 48, sizeof(r->info.start_ns));
-	memcpy(&r->info.slots, h + 56, sizeof(r->info.slots));
+	r->info.flags = h.flags;
+	memcpy(r->info.stream_id, h.stream_id, sizeof(h.stream_id));
+	memcpy(r->info.boot_id, h.boot_id, sizeof(h.boot_id));
+	r->info.start_ns = h.start_ns;
+	r->info.slots = h.slots;
 	r->has_header = true;
 	r->has_ended = false;
 	r->is_damaged = false;
 	r->events = 0;
-	r->sound_events = 0;
-	pass(r, KMES_CAPTURE_HEADER_SIZE);
+	r->checked_events = 0;
+	pass(r, sizeof(h));
 	return 0;
 }
 
-/* The value of a key with an unsigned number, in a map of such; false: not there. */
+/* Finds an unsigned number by its key in a map of scalars. False: absent. */
 static bool find_number(const struct kmes_event *e, const char *key, uint64_t *number)
 {
 	const uint8_t *pos = e->payload, *end = e->payload + e->payload_len;
@@ -280,18 +279,19 @@ static bool find_number(const struct kmes_event *e, const char *key, uint64_t *n
 	return false;
 }
 
-/* A record of the capture's own: 1 with a loss or a note in `item`, 0, or -errno. */
+/* A metadata record. 1: a loss or a note in `item`; 0; or -errno. */
 static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 {
 	uint64_t first, last, end;
 
 	if (find_number(&r->event, "first", &first) &&
 	    find_number(&r->event, "last", &last)) {
-		/* Sequences begin with 1. */
+		/* Sequences start at 1. */
 		if (!first || first > last) {
-			kmes_error_set(&r->err, -EBADMSG, "no loss before byte %llu",
+			kmes_error_set(&r->err, -EBADMSG,
+				       "invalid loss record before byte %llu",
 				       (unsigned long long)r->at);
-			say_unsure(r);
+			add_doubt(r);
 			return -EBADMSG;
 		}
 		item->kind = KMES_ITEM_LOSS;
@@ -314,23 +314,23 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	}
 	if (end != r->events) {
 		kmes_error_set(&r->err, -EBADMSG,
-			       "holds %llu events where its end says %llu",
+			       "has %llu events, but its end record says %llu",
 			       (unsigned long long)r->events, (unsigned long long)end);
-		say_unsure(r);
+		add_doubt(r);
 		return -EBADMSG;
 	}
 	r->has_ended = true;
 	return 0;
 }
 
-/* No event: in a gzip member that is damage, too, behind which it may be sound again. */
+/* Not an event. In a gzip member this is damage, too: search for the next valid one. */
 static int reject_record(struct kmes_capture_reader *r)
 {
 	int rc;
 
 	r->search_end = kmes_error_set(&r->err, -EBADMSG, "not an event at byte %llu",
 				       (unsigned long long)r->at);
-	say_unsure(r);
+	add_doubt(r);
 	if (r->follow || !kmesp_inflate_is_packed(r->in))
 		return -EBADMSG;
 	rc = resume(r);
@@ -338,8 +338,8 @@ static int reject_record(struct kmes_capture_reader *r)
 }
 
 /*
- * What stands at hand: 1 an item, 0 more bytes are needed, or -errno, which is -EINTR when
- * `*passed` records were enough of no interest.
+ * Parses the buffered data: 1: an item; 0: more data is needed; or -errno, -EINTR after
+ * PASSED_MAX ignored records.
  */
 static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
 		 unsigned int *passed)
@@ -382,26 +382,25 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
 	return -EINTR;
 }
 
-/* Why there is no more. */
+/* The result at the end of the data. */
 static int judge_end(struct kmes_capture_reader *r)
 {
-	if (r->off == r->len && !r->has_header && !kmesp_inflate_is_cut(r->in))
-		return kmes_error_set(&r->err, -EPROTO,
-				      "not a KMES capture: it is empty");
-	/* Cut between two events, too: the end record is what goes on. */
-	if (r->off < r->len || kmesp_inflate_is_cut(r->in) || !r->has_ended)
-		return kmes_error_set(
-			&r->err, -EPIPE,
-			"ends in the middle of an event (still being written?)");
+	if (r->off == r->len && !r->has_header && !kmesp_inflate_is_truncated(r->in))
+		return kmes_error_set(&r->err, -EPROTO, "not a KMES capture: empty file");
+	/* Without an end record it was truncated, even if only between two events. */
+	if (r->off < r->len || kmesp_inflate_is_truncated(r->in) || !r->has_ended)
+		return kmes_error_set(&r->err, -EPIPE,
+				      "truncated (still being written?)");
 	return -ENODATA;
 }
 
-/* The end of a file that is followed: 0, or -errno when it cannot grow on from here. */
+/* At the end of a followed file: 0, or -errno if it cannot grow from here. */
 static int judge_growth(struct kmes_capture_reader *r)
 {
 	if (!kmesp_inflate_has_shrunk(r->in))
 		return 0;
-	return kmes_error_set(&r->err, -ESTALE, "was cut or begun anew while followed");
+	return kmes_error_set(&r->err, -ESTALE,
+			      "was truncated or replaced while followed");
 }
 
 int kmesp_capture_next(struct kmes_capture_reader *r, struct kmes_item *item)

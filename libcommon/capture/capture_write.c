@@ -17,7 +17,7 @@ struct kmes_capture_writer {
 	int error; /* the first -errno */
 };
 
-/* Sends the block on its way. 0 or the first -errno. */
+/* Enqueues the block. 0 or the first -errno. */
 static int put_block(struct kmes_capture_writer *w)
 {
 	w->block = NULL;
@@ -50,20 +50,21 @@ static int reserve(struct kmes_capture_writer *w, size_t len, uint8_t **at)
 
 static int put_header(struct kmes_capture_writer *w, const struct kmes_capture_info *info)
 {
-	const uint32_t version = KMES_CAPTURE_VERSION;
-	uint8_t *h;
-	int rc = reserve(w, KMES_CAPTURE_HEADER_SIZE, &h);
+	struct kmes_capture_header h = {
+		.version = KMES_CAPTURE_VERSION,
+		.flags = info->flags,
+		.start_ns = info->start_ns,
+		.slots = info->slots,
+	};
+	uint8_t *at;
+	int rc = reserve(w, sizeof(h), &at);
 
 	if (rc < 0)
 		return rc;
-	memset(h, 0, KMES_CAPTURE_HEADER_SIZE);
-	memcpy(h, KMES_CAPTURE_MAGIC, 8);
-	memcpy(h + 8, &version, sizeof(version));
-	memcpy(h + 12, &info->flags, sizeof(info->flags));
-	memcpy(h + 16, info->stream_id, 16);
-	memcpy(h + 32, info->boot_id, 16);
-	memcpy(h + 48, &info->start_ns, sizeof(info->start_ns));
-	memcpy(h + 56, &info->slots, sizeof(info->slots));
+	memcpy(h.magic, KMES_CAPTURE_MAGIC, sizeof(h.magic));
+	memcpy(h.stream_id, info->stream_id, sizeof(h.stream_id));
+	memcpy(h.boot_id, info->boot_id, sizeof(h.boot_id));
+	memcpy(at, &h, sizeof(h));
 	w->events = 0;
 	return 0;
 }
@@ -106,7 +107,7 @@ int kmesp_capture_add_event(struct kmes_capture_writer *w, const struct kmes_eve
 	return 0;
 }
 
-/* A record of our own: no type, and a map as its payload. */
+/* A metadata record: no type, and a map as its payload. */
 static int add_record(struct kmes_capture_writer *w, uint16_t cpu, uint64_t seq,
 		      uint64_t ts_ns, const struct kmes_pack *payload)
 {
@@ -181,7 +182,7 @@ int kmesp_capture_end(struct kmes_capture_writer *w, uint64_t *safe_events)
 {
 	int rc, closed, error = w->error;
 
-	/* What was added before memory ran out is whole, and shall end so. */
+	/* What was added before memory ran out is complete: end it properly. */
 	if (error == -ENOMEM)
 		w->error = 0;
 	rc = add_end(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* inflate.c - reads a file that is plain, or gzip members one after the other. */
+/* inflate.c - reads a file that is plain, or a series of gzip members. */
 #define ZLIB_CONST
 #include "capture/inflate.h"
 
@@ -13,29 +13,29 @@
 
 #include "capture/member.h"
 
-/* So often nothing but empty members or junk, and the caller may look at its signals. */
+/* After this many empty members or skipped reads the caller can check for signals. */
 #define ROUNDS_MAX 1000
-/* A file that grows says nothing: it is looked at this often. */
+/* Poll interval for the growth of a file. */
 #define GROW_MS 50
 
 enum mode {
-	MODE_START, /* nothing known yet */
+	MODE_START, /* undetermined */
 	MODE_PLAIN,
 	MODE_MEMBER,  /* within a member */
-	MODE_BETWEEN, /* behind one */
-	MODE_JUNK,    /* what follows is passed over */
+	MODE_BETWEEN, /* after one */
+	MODE_JUNK,    /* the rest is skipped */
 };
 
 struct kmes_inflate {
 	int fd;
 	enum mode mode;
-	bool is_file;	/* else reading may have to wait */
-	bool is_broken; /* what was sound has been handed out */
-	bool is_full;	/* the last output was; the stream may hold more of it */
+	bool is_file;	/* else reading may block */
+	bool is_broken; /* all valid data has been returned */
+	bool is_full;	/* the last output was filled; zlib may have more */
 	bool is_searching;
-	uint64_t base;	/* where the file was when it was handed over */
-	uint64_t pos;	/* bytes read of the file */
-	uint64_t begun; /* where the member begins, or the junk */
+	uint64_t base;	/* initial offset of the file */
+	uint64_t pos;	/* bytes read from the file */
+	uint64_t begun; /* offset of the member, or of the junk */
 	struct kmes_member_search search;
 	z_stream z;
 	size_t start, len; /* unread input is buf[start..len) */
@@ -102,7 +102,7 @@ static bool has_input(const struct kmes_inflate *in)
 	return in->is_file || poll(&fd, 1, 0) > 0;
 }
 
-/* More input behind what is there: bytes, 0 at the end, -errno. */
+/* Reads more input: its size, 0 at the end, or -errno. */
 static int64_t more_input(struct kmes_inflate *in)
 {
 	ssize_t n;
@@ -133,7 +133,7 @@ static size_t copy_plain(struct kmes_inflate *in, uint8_t *buf, size_t size)
 	return n;
 }
 
-/* What the input goes on with, of which at least two bytes are needed to tell. */
+/* Determines what follows from at least two bytes of input. */
 static void find_mode(struct kmes_inflate *in)
 {
 	const uint8_t *b = in->buf + in->start;
@@ -149,7 +149,7 @@ static void find_mode(struct kmes_inflate *in)
 	}
 }
 
-/* Bytes out of the input at hand; 0 when it is used up; or -EBADMSG, behind them. */
+/* Unpacks buffered input: bytes; 0: more is needed; -EBADMSG after all valid bytes. */
 static int64_t unpack(struct kmes_inflate *in, uint8_t *buf, size_t size)
 {
 	int rc;
@@ -196,7 +196,7 @@ int64_t kmesp_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 			if (in->mode == MODE_BETWEEN)
 				continue;
 		} else if (in->mode == MODE_JUNK) {
-			/* Only who writes into a pipe would mind not being read. */
+			/* Keep reading a pipe, so that its writer does not block. */
 			if (in->is_file)
 				return 0;
 			in->start = in->len;
@@ -206,7 +206,7 @@ int64_t kmesp_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size)
 			return n;
 		if (n > 0)
 			continue;
-		/* One last byte cannot begin a member; at the start it is all there is. */
+		/* A single last byte is no member; at the start it is plain data. */
 		if (in->len - in->start == 1 && in->buf[in->start] != 0x1f)
 			find_mode(in);
 		if (in->mode == MODE_PLAIN && in->len > in->start)
@@ -242,7 +242,10 @@ int kmesp_inflate_resume(struct kmes_inflate *in,
 	in->search.fd = in->fd;
 	in->search.is_start = is_start;
 	in->search.arg = arg;
-	/* Damage may have led us past the beginning of members that are sound. */
+	/*
+	 * Search from the start of the member: damage may have hidden valid members in
+	 * it.
+	 */
 	if (!in->is_searching)
 		in->search.at = in->begun + (in->mode != MODE_JUNK);
 	rc = kmesp_member_find(&in->search);
@@ -258,7 +261,7 @@ int kmesp_inflate_resume(struct kmes_inflate *in,
 	return 1;
 }
 
-int kmesp_inflate_is_cut(const struct kmes_inflate *in)
+int kmesp_inflate_is_truncated(const struct kmes_inflate *in)
 {
 	return in->mode == MODE_MEMBER ||
 	       (in->mode != MODE_PLAIN && in->mode != MODE_JUNK && in->len > in->start);
@@ -266,6 +269,5 @@ int kmesp_inflate_is_cut(const struct kmes_inflate *in)
 
 const char *kmesp_inflate_warning(const struct kmes_inflate *in)
 {
-	return in->mode == MODE_JUNK ? "what follows the last gzip member is passed over"
-				     : "";
+	return in->mode == MODE_JUNK ? "ignoring data after the last gzip member" : "";
 }

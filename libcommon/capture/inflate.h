@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* inflate.h - the bytes of a file, plain or gzip, members in a row; library-private. */
+/* inflate.h - reads a plain or gzip file with any number of members. */
 #ifndef KMES_INFLATE_H
 #define KMES_INFLATE_H
 #include <stdbool.h>
@@ -8,54 +8,53 @@
 
 struct kmes_inflate;
 
-/* Takes over `fd`, also on failure. 0 or -ENOMEM. */
+/* Takes ownership of `fd`, also on failure. 0 or -ENOMEM. */
 int kmesp_inflate_new(struct kmes_inflate **out, int fd);
 void kmesp_inflate_free(struct kmes_inflate *in);
 
 /*
- * Reads up to `size` bytes: how many, 0 at the end of the file so far, -EAGAIN when a pipe
- * holds nothing now, -EINTR when the caller should look around before the next call,
- * -EBADMSG for damaged compression behind all bytes that could be unpacked, or what read(2)
- * said.
+ * Reads up to `size` bytes and returns their number; 0: the present end of the file;
+ * -EAGAIN: the pipe is empty; -EINTR: the caller should check for signals and call again;
+ * -EBADMSG: damaged, after all bytes that could be unpacked; or the error of read(2).
  */
 int64_t kmesp_inflate_read(struct kmes_inflate *in, uint8_t *buf, size_t size);
 
 /*
- * Sleeps until there may be more to read, at most `timeout_ms`, or until `watch_fd` (-1:
- * none) has an error or hangs up, which is when it returns true.
+ * Sleeps until there may be more to read, at most `timeout_ms`. True: `watch_fd` (-1:
+ * none) has an error or hung up.
  */
 bool kmesp_inflate_wait(const struct kmes_inflate *in, int timeout_ms, int watch_fd);
 
-/* A file that can grow, unlike a pipe, whose end is its end. */
+/* Is it a regular file, which can grow after its end was read? */
 bool kmesp_inflate_can_grow(const struct kmes_inflate *in);
 
-/* The file is shorter by now than what was read of it. */
+/* Is the file now shorter than what was read from it? */
 bool kmesp_inflate_has_shrunk(const struct kmes_inflate *in);
 
 /*
- * After -EBADMSG, or behind junk: finds the next sound member whose first bytes satisfy
- * `is_start` and goes on there: 1; 0: there is none, or the input is a pipe, or grows;
- * -EINTR: look around and call again; -ENOMEM.
+ * After -EBADMSG or junk: continues at the next valid member whose first bytes satisfy
+ * `is_start`. 1; 0: there is none, or the input is a pipe; -EINTR: check for signals and
+ * call again; -ENOMEM.
  */
 int kmesp_inflate_resume(struct kmes_inflate *in,
 			 bool (*is_start)(void *arg, const uint8_t *bytes, size_t len),
 			 void *arg);
 
 /*
- * The bytes handed out last whose member has not come to its end, where its checksum is:
- * damage may have changed them. All before them are sound.
+ * The number of bytes returned last whose checksum, at the end of their member, has not
+ * been read: damage may have changed them. All bytes before them are valid.
  */
 uint64_t kmesp_inflate_unchecked(const struct kmes_inflate *in);
 
 bool kmesp_inflate_is_packed(const struct kmes_inflate *in);
 
-/* Something else than a member stands behind one. */
+/* Is there something other than a member after a member? */
 bool kmesp_inflate_is_junk(const struct kmes_inflate *in);
 
-/* At the end: inside a gzip member, so that something is missing. */
-int kmesp_inflate_is_cut(const struct kmes_inflate *in);
+/* At the end: is the last gzip member truncated? */
+int kmesp_inflate_is_truncated(const struct kmes_inflate *in);
 
-/* What stood behind the last member and was passed over; "" if nothing did. */
+/* A warning about skipped data after the last member; "" if there is none. */
 const char *kmesp_inflate_warning(const struct kmes_inflate *in);
 
 #endif

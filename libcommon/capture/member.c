@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* member.c - looks for gzip members behind damage, and tries what looks like one. */
+/* member.c - searches for valid gzip members after damage by unpacking candidates. */
 #define ZLIB_CONST
 #include "capture/member.h"
 
@@ -10,19 +10,19 @@
 #include <zlib.h>
 
 #define PIECE (64u << 10)
-/* So much is looked through at a time. */
+/* Bytes searched per call. */
 #define LOOK_BYTES (4u << 20)
-/* Magic, method, flags: what is fixed of a member's header. */
+/* Magic, method and flags: the constant part of a member's header. */
 #define FIXED 4
 
-/* The first place in a piece where a member may begin, or `len`. */
+/* The first offset at which a member may begin, or `len`. */
 static size_t find_magic(const uint8_t *piece, size_t len)
 {
 	const uint8_t *at = piece, *end = piece + len;
 
 	while (end - at >= FIXED &&
 	       (at = memchr(at, 0x1f, (size_t)(end - at) - FIXED + 1))) {
-		/* deflate, and no flag that nobody knows */
+		/* deflate, and no reserved flag */
 		if (at[1] == 0x8b && at[2] == 8 && !(at[3] & 0xe0))
 			return (size_t)(at - piece);
 		at++;
@@ -35,7 +35,7 @@ struct trial {
 	uint8_t piece[PIECE], in[PIECE], out[PIECE];
 	uint8_t head[KMES_MEMBER_HEAD];
 	size_t head_len;
-	uint64_t cost; /* bytes taken in, and unpacked */
+	uint64_t cost; /* bytes read and unpacked */
 };
 
 static void keep_head(struct trial *t, size_t n)
@@ -48,7 +48,7 @@ static void keep_head(struct trial *t, size_t n)
 	t->head_len += n;
 }
 
-/* Unpacks the input at hand: 1 the member's end, 0 more is needed, -1 it is none. */
+/* Unpacks the present input. 1: end of the member; 0: more is needed; -1: no member. */
 static int unpack_some(struct trial *t, struct kmes_member_search *search)
 {
 	int rc;
@@ -75,8 +75,7 @@ static int unpack_some(struct trial *t, struct kmes_member_search *search)
 }
 
 /*
- * Whether a sound member that begins as it should stands at search->at, of which `len`
- * bytes are at hand.
+ * Is there a valid member with the expected start at search->at? `bytes` are its first.
  */
 static bool is_member(struct trial *t, struct kmes_member_search *search,
 		      const uint8_t *bytes, size_t len)
@@ -88,7 +87,7 @@ static bool is_member(struct trial *t, struct kmes_member_search *search,
 	t->head_len = 0;
 	t->cost = 0;
 	inflateReset(&t->z);
-	/* At the end of the file it is cut: what stands before is as sound as it can be. */
+	/* A member that is truncated by the end of the file counts as valid. */
 	while (rc == 0 && n > 0) {
 		t->z.next_in = bytes;
 		t->z.avail_in = (uInt)n;
@@ -104,7 +103,7 @@ static bool is_member(struct trial *t, struct kmes_member_search *search,
 	return false;
 }
 
-/* Tries what looks like a member in a piece of the file; passes all of it but its end. */
+/* Tries the candidates in a piece of the file; leaves its last bytes for the next one. */
 static bool look_through(struct kmes_member_search *search, struct trial *t,
 			 const uint8_t *piece, size_t len)
 {
@@ -118,7 +117,7 @@ static bool look_through(struct kmes_member_search *search, struct trial *t,
 		at++;
 		search->at++;
 	}
-	/* A member may begin in its last bytes. */
+	/* A member may begin in the last bytes. */
 	search->at += len - at < FIXED ? 0 : len - at - (FIXED - 1);
 	return false;
 }

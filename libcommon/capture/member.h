@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* member.h - finds where a damaged file of gzip members is sound again; library-private. */
+/* member.h - finds the next valid member in a damaged gzip file. */
 #ifndef KMES_MEMBER_H
 #define KMES_MEMBER_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of a member's bytes tells whether it begins as it should. */
+/* Bytes of a member that are passed to is_start. */
 #define KMES_MEMBER_HEAD 128
 
 struct kmes_member_search {
 	int fd;	     /* a file */
-	uint64_t at; /* look from here on; then where the member is */
+	uint64_t at; /* start of the search; then the offset of the member */
 	/*
-	 * Bytes that may be taken in, and unpacked, of what turns out not to be one. A file
-	 * cannot make us go through the same bytes over and over.
+	 * Bytes that may be read and unpacked of candidates that turn out invalid; bounds
+	 * the work that a hostile file can cause.
 	 */
 	uint64_t budget;
 	bool (*is_start)(void *arg, const uint8_t *bytes, size_t len);
@@ -24,9 +24,9 @@ struct kmes_member_search {
 #define KMES_MEMBER_BUDGET (1ull << 30)
 
 /*
- * Finds the next member that is sound to its checksum, or to the end of the file, and
- * begins as it should: 1; 0: there is none; -EINTR: none yet, the caller may look around
- * and go on; -ENOMEM.
+ * Finds the next member that is valid up to its checksum or the end of the file and has
+ * the expected start: 1; 0: there is none; -EINTR: none yet, check for signals and call
+ * again; -ENOMEM.
  */
 int kmesp_member_find(struct kmes_member_search *search);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* store.c - bytes into a file or a pipe, all of them, whatever is in the way. */
+/* store.c - writes all bytes, retrying on EINTR, EAGAIN and a full disk. */
 #include "capture/store.h"
 
 #include <errno.h>
@@ -10,24 +10,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A pipe that takes nothing is asked after so often, and so long when we are to stop. */
+#include "base/clock.h"
+
+/* Poll interval of a full pipe, and its timeout once the program is to stop. */
 #define POLL_MS 100
 #define STOP_PATIENCE_NS 1000000000ull
 
-/* After so many bytes the disk is asked to take what it has not yet. */
+/* Writeback is started after this many bytes. */
 #define SEND_BYTES (8u << 20)
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
- * Waits until a pipe takes a piece without blocking, and says how long a piece that is;
- * -ETIMEDOUT when it takes none and we are to stop.
+ * Waits until a pipe accepts data without blocking. Returns the number of bytes to write,
+ * or -ETIMEDOUT: the pipe stays full and the program is to stop.
  */
 static ssize_t wait_for_room(const struct kmes_store *store, size_t len)
 {
@@ -41,14 +35,14 @@ static ssize_t wait_for_room(const struct kmes_store *store, size_t len)
 		    !store->options->is_stopping(store->options->arg))
 			continue;
 		if (!since_ns)
-			since_ns = now_ns();
-		if (now_ns() - since_ns >= STOP_PATIENCE_NS)
+			since_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
+		if (kmesp_clock_ns(CLOCK_MONOTONIC) - since_ns >= STOP_PATIENCE_NS)
 			return -ETIMEDOUT;
 	}
 	return (ssize_t)(len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* After an error of write(2): 0 to try again, or -errno. */
+/* After an error of write(2): 0 to retry, or -errno. */
 static int judge_error(const struct kmes_store *store, int error)
 {
 	if (error == EINTR || error == EAGAIN)
@@ -71,7 +65,7 @@ void kmesp_store_init(struct kmes_store *store, int fd,
 	};
 }
 
-/* The disk begins early, so that little is left to wait for when the file is closed. */
+/* Starts writeback early, so that closing the file takes less time. */
 static void send_on(struct kmes_store *store, size_t len)
 {
 	store->unsent += len;
@@ -102,7 +96,7 @@ int kmesp_store_write(struct kmes_store *store, const uint8_t *data, size_t len,
 	return 0;
 }
 
-/* A pipe cannot be synced, and need not be. */
+/* A pipe cannot be synced (EINVAL). */
 int kmesp_store_close(struct kmes_store *store, bool *is_lost)
 {
 	int rc = 0;

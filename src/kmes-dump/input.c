@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* input.c - rings or captures, so that the rest need not know which. */
+/* input.c - reads rings or captures through one interface. */
 #include "input.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool has_ring(void *reader, uint16_t cpu)
 	return reader && kmes_reader_has_cpu(reader, cpu);
 }
 
-/* Opens the rings that -c wants; CPUs without one are wrong usage. */
+/* Opens the rings of -c; a CPU without a ring is a usage error. */
 static void open_rings(struct dump_input *in, const struct dump_opts *opts,
 		       struct cli *cli)
 {
@@ -54,14 +54,14 @@ static int next_of_rings(struct dump_input *in, struct kmes_item *item)
 	return -EIO;
 }
 
-/* ---- either ---- */
+/* ---- both ---- */
 
 void dump_input_open(struct dump_input *in, const struct dump_opts *opts, struct cli *cli)
 {
 	memset(in, 0, sizeof(*in));
-	in->is_row = opts->captures;
+	in->reads_captures = opts->captures;
 	in->order_flag = dump_options_order_flag(opts);
-	if (in->is_row)
+	if (in->reads_captures)
 		dump_playback_open(&in->playback, opts, cli);
 	else
 		open_rings(in, opts, cli);
@@ -69,7 +69,7 @@ void dump_input_open(struct dump_input *in, const struct dump_opts *opts, struct
 
 void dump_input_close(struct dump_input *in)
 {
-	if (in->is_row)
+	if (in->reads_captures)
 		dump_playback_close(&in->playback);
 	kmes_reader_close(in->reader);
 	cli_source_close(in->src);
@@ -77,27 +77,27 @@ void dump_input_close(struct dump_input *in)
 
 int dump_input_next(struct dump_input *in, struct kmes_item *item)
 {
-	return in->is_row ? dump_playback_next(&in->playback, item)
-			  : next_of_rings(in, item);
+	return in->reads_captures ? dump_playback_next(&in->playback, item)
+				  : next_of_rings(in, item);
 }
 
 int dump_input_wait(struct dump_input *in, int timeout_ms, int watch_fd)
 {
-	if (in->is_row)
+	if (in->reads_captures)
 		return dump_playback_wait(&in->playback, timeout_ms, watch_fd);
 	return kmes_reader_wait(in->reader, timeout_ms, watch_fd);
 }
 
-bool dump_input_is_sound(const struct dump_input *in)
+bool dump_input_is_valid(const struct dump_input *in)
 {
-	return !in->is_row || in->playback.has_info;
+	return !in->reads_captures || in->playback.has_info;
 }
 
 void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info)
 {
 	int slots;
 
-	if (in->is_row) {
+	if (in->reads_captures) {
 		*info = in->playback.info;
 		return;
 	}
@@ -112,5 +112,6 @@ void dump_input_info(const struct dump_input *in, struct kmes_capture_info *info
 
 bool dump_input_is(const struct dump_input *in, const struct stat *st)
 {
-	return in->is_row && S_ISREG(st->st_mode) && dump_playback_has(&in->playback, st);
+	return in->reads_captures && S_ISREG(st->st_mode) &&
+	       dump_playback_has(&in->playback, st);
 }

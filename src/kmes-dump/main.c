@@ -8,8 +8,8 @@
 #include "run.h"
 
 /*
- * SIGUSR1 has it tell its totals. SIGHUP reopens a capture that a daemon writes, and ends
- * everything else as SIGTERM does.
+ * SIGUSR1 prints the summary. SIGHUP reopens the capture of a recorder without a
+ * terminal; otherwise it ends the run as SIGTERM does.
  */
 static void catch_signals(const struct dump_opts *opts)
 {

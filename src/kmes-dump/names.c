@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* names.c - numbers files, and finds them again by their names alone. */
+/* names.c - creates numbered files, and finds them by their names. */
 #include "names.h"
 
 #include <dirent.h>
@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a number may have. */
+/* Limits of a number. */
 #define DIGITS_MAX 18
 #define NUMBER_MAX 999999999999999999ull
 
-/* "a.kmes.gz" has the extension ".kmes.gz"; a name that begins with a dot has none there. */
+/* "a.kmes.gz" has the extension ".kmes.gz". A leading dot does not begin one. */
 static const char *find_ext(const char *name)
 {
 	size_t len = strlen(name), i;
@@ -48,7 +48,7 @@ static bool skip_char(const char **text, char c)
 	return *(*text)++ == c;
 }
 
-/* The number of a name of our form, 0 for any other name. */
+/* The number in a name of our form; 0: another name. */
 static uint64_t number_of(const struct dump_names *names, const char *name)
 {
 	size_t stem = strlen(names->stem);
@@ -59,7 +59,7 @@ static uint64_t number_of(const struct dump_names *names, const char *name)
 		return 0;
 	at = name + stem + 1;
 	number = strtoull(at, NULL, 10);
-	/* Six digits, or more that do not begin with 0. */
+	/* Six digits, or more without a leading 0. */
 	if (!skip_digits(&at, 6, DIGITS_MAX) ||
 	    (at - (name + stem + 1) > 6 && name[stem + 1] == '0'))
 		return 0;
@@ -81,7 +81,7 @@ static bool is_file(int dir, const struct dirent *entry)
 	       S_ISREG(st.st_mode);
 }
 
-/* Goes over the files there are, in any order. 0 or -errno. */
+/* Visits the files in any order. 0 or -errno. */
 static int each_file(const struct dump_names *names, visitor *visit, void *arg)
 {
 	DIR *dir = opendir(*names->dir ? names->dir : ".");
@@ -154,7 +154,7 @@ int dump_names_create(struct dump_names *names, char **path)
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST) {
-			names->last--; /* it is free for the next try */
+			names->last--; /* not used */
 			return -errno;
 		}
 	}
@@ -162,7 +162,7 @@ int dump_names_create(struct dump_names *names, char **path)
 
 int dump_names_lock(int fd)
 {
-	/* File systems without locks go without. */
+	/* A file system without locks is accepted. */
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
 }
 
@@ -176,7 +176,7 @@ static bool is_being_written(int dir, const char *name)
 	return is;
 }
 
-/* How many there are, and the oldest of those above a number. */
+/* The number of files, and the oldest one above a given number. */
 struct oldest {
 	uint64_t count, above, number;
 	char name[NAME_MAX + 1];
@@ -195,14 +195,14 @@ static void note_oldest(void *arg, int dir, const char *name, uint64_t number)
 	strcpy(o->name, name);
 }
 
-/* Removes a file that nobody writes: 1, 0: somebody does, or -errno. */
+/* Removes a file that is not being written. 1; 0: it is; or -errno. */
 static int remove_file(const struct dump_names *names, const char *name)
 {
 	int rc = 0, dir = open(*names->dir ? names->dir : ".", O_RDONLY | O_CLOEXEC);
 
 	if (dir < 0)
 		return -errno;
-	/* Who else removes it does as well. */
+	/* Another process may remove it, too. */
 	if (!is_being_written(dir, name))
 		rc = unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 1;
 	close(dir);

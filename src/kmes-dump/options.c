@@ -85,7 +85,7 @@ static struct poptOption options[] = {
 	POPT_TABLEEND,
 };
 
-/* Texts that are kept until all options are known. */
+/* Values that are parsed once all options are known. */
 struct raw {
 	const char *since, *until;
 	bool follow;
@@ -107,7 +107,7 @@ static const struct word order_words[] = {
 	{ NULL, 0 },
 };
 
-/* The value of one of a few words; others exit with `what`. */
+/* The value of a keyword; an unknown one is a usage error. */
 static int parse_word(const struct word *words, const char *text, const char *what)
 {
 	for (; words->word; words++)
@@ -204,7 +204,7 @@ static void take_option(struct dump_opts *opts, struct raw *raw, struct cli *cli
 	}
 }
 
-/* A point in time, if it was given. */
+/* Parses a point in time if it was given. */
 static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 		       const char *text, const char *option)
 {
@@ -221,7 +221,7 @@ static bool parse_when(const struct dump_opts *opts, struct kmes_when *when,
 	return true;
 }
 
-/* Points in time that are known already; a time of day has yet to find its day. */
+/* Checks absolute times only; the date of a time of day is still unknown. */
 static bool is_empty_span(const struct dump_opts *opts)
 {
 	return opts->has_since && opts->since.kind == KMES_WHEN_ABSOLUTE &&
@@ -332,7 +332,7 @@ uint32_t dump_options_order_flag(const struct dump_opts *opts)
 	return opts->order == KMES_ORDER_CPU ? KMES_CAPTURE_BY_CPU : KMES_CAPTURE_BY_TIME;
 }
 
-/* A time of day is of the day that is read. */
+/* Resolves a time of day: after the first event of a capture, or before now. */
 static uint64_t point_of(const struct dump_opts *opts, const struct kmes_when *when,
 			 uint64_t now, uint64_t first_ns)
 {

@@ -20,9 +20,9 @@ struct dump_opts {
 	bool snapshot;
 	bool only_new;
 	enum kmes_reader_order order;
-	bool has_order; /* it was asked for */
+	bool has_order; /* --order was given */
 
-	/* which events pass, how they look, and how long to go on */
+	/* which events are printed, in which form, and until when */
 	struct cli_events events;
 	struct kmes_when since, until;
 	bool has_since, has_until;
@@ -31,24 +31,23 @@ struct dump_opts {
 	uint64_t duration_ns; /* UINT64_MAX: no end */
 
 	struct cli_print_options print;
-	bool prints; /* events, or else only a capture is written */
+	bool prints; /* else only a capture is written */
 	struct dump_record_opts record;
 
 	bool fail_on_loss;
 	bool quiet;
 };
 
-/* Parses everything; what is wrong is reported and exits 2. */
+/* Parses everything; a usage error exits 2. */
 void dump_options_parse(struct dump_opts *opts, struct cli *cli, int argc, char **argv);
 void dump_options_fini(struct dump_opts *opts);
 
-/* What the header of a capture says of --order: KMES_CAPTURE_BY_..., or 0. */
+/* The flag for --order in the header of a capture: KMES_CAPTURE_BY_..., or 0. */
 uint32_t dump_options_order_flag(const struct dump_opts *opts);
 
 /*
- * Tells the filter which times --since and --until mean, now that it is known what is
- * read: a time of day is the latest one before now, or in captures the first one at or
- * after their first event, of `first_ns`.
+ * Sets the filter's --since and --until. A time of day means the latest one before now,
+ * or for captures the first one at or after `first_ns`, the time of their first event.
  */
 void dump_options_set_times(struct dump_opts *opts, uint64_t first_ns);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * order.c - a window over events, which leave it in another order than they came in.
+ * order.c - a window that sorts events.
  *
- * By time it is the merge that rings go through: each CPU of a recording is a queue, and
- * the queue leaves first whose head has the earliest stamp. A queue keeps its own order
- * whatever its stamps say; so the key of an event is the latest stamp of its queue so far.
- * By CPU the window is filled and then emptied, one CPU after the other. What was recorded
- * in the wanted order is one single queue.
+ * By time this is the merge of rings: each CPU of a recording is a queue, and the queue
+ * whose head has the earliest time stamp goes first. A queue keeps its own order whatever
+ * its stamps are, so the key of an event is the latest stamp of its queue so far. By CPU
+ * the window is filled and then emptied, one CPU after another. A recording in the
+ * requested order is a single queue.
  *
- * Events are copied into chunks, which are freed when the last of their events has left.
- * Whole chunks are counted, so that an event which stays for long costs no more than that.
+ * Events are copied into chunks, which are freed when the last of their events is taken.
+ * Only complete chunks are counted, so an event that is held for long keeps its chunk.
  */
 #include "order.h"
 
@@ -21,7 +21,7 @@
 
 #define CPU_IDS 65536u
 #define CHUNK_SIZE (256u << 10)
-/* Events in their order of arrival, below the CPU in a key. */
+/* Bits of the serial number, below the CPU in a key. */
 #define SERIAL_BITS 48
 
 struct chunk {
@@ -30,17 +30,17 @@ struct chunk {
 	_Alignas(8) uint8_t bytes[];
 };
 
-/* Where an item belongs; the earlier one where both are the same. */
+/* The sort key; equal keys keep the order of arrival. */
 struct key {
-	uint64_t major; /* the stamp, or the recording */
+	uint64_t major; /* the time stamp, or the number of the recording */
 	uint32_t cpu;
 };
 
-/* What stands under one header, or several that say the same. */
+/* Events under one header, or several equal ones. */
 struct recording {
 	struct kmes_capture_info info;
 	uint64_t number;
-	uint64_t users; /* entries, and the window for the newest one */
+	uint64_t users; /* entries; the newest one is also used by the window */
 	bool is_as_wanted;
 	struct key latest;
 };
@@ -53,7 +53,7 @@ struct entry {
 	uint8_t bytes[];
 };
 
-/* Of one CPU of a recording: the queue's latest stamp. */
+/* One CPU of a recording, with its latest time stamp. */
 struct queue {
 	uint64_t recording;
 	uint64_t latest;
@@ -61,17 +61,17 @@ struct queue {
 
 struct dump_order {
 	enum kmes_reader_order order;
-	size_t bytes, size; /* taken, and to be taken at most */
+	size_t bytes, size; /* in use, and the limit */
 	bool is_draining;
 	struct kmes_heap heap; /* of entries: by stamp or recording, CPU, arrival */
 	size_t room;
 	uint64_t serial, late;
-	uint64_t given_ns; /* the stamp of what left last */
+	uint64_t given_ns; /* time stamp of the last item taken */
 	struct recording *newest;
 	struct chunk *filling, *spare;
-	struct entry *out; /* handed out last */
+	struct entry *out; /* taken last */
 	struct kmes_event event;
-	struct queue *queues; /* by CPU; never touched but for CPUs that there are */
+	struct queue *queues; /* by CPU; only pages of existing CPUs are touched */
 };
 
 int dump_order_new(struct dump_order **out, enum kmes_reader_order order, size_t bytes)
@@ -155,7 +155,7 @@ static void free_entry(struct dump_order *o, struct entry *entry)
 		put_chunk(o, chunk);
 }
 
-/* Room for an entry with `len` bytes behind it; NULL: no memory. */
+/* Allocates an entry with `len` bytes. NULL: out of memory. */
 static struct entry *new_entry(struct dump_order *o, size_t len)
 {
 	struct chunk *chunk = o->filling;
@@ -194,9 +194,9 @@ void dump_order_free(struct dump_order *o)
 	free(o);
 }
 
-/* ---- in and out ---- */
+/* ---- adding and taking ---- */
 
-/* The recording of this header: the newest one goes on while headers say the same. */
+/* The recording of this header: the newest one as long as headers are equal. */
 static struct recording *find_recording(struct dump_order *o,
 					const struct kmes_capture_info *info)
 {
@@ -223,7 +223,7 @@ static bool key_is_before(struct key a, struct key b)
 	return a.major != b.major ? a.major < b.major : a.cpu < b.cpu;
 }
 
-/* By time: not before what stands before it in its queue. */
+/* The key by time: not before earlier items of its queue. */
 static struct key time_key(struct dump_order *o, struct recording *recording,
 			   struct key own)
 {
@@ -323,7 +323,7 @@ static void give(struct dump_order *o, struct kmes_heap_entry first,
 		item->loss = entry->loss;
 		return;
 	}
-	/* It was an event when it came, and is. */
+	/* Cannot fail: it was parsed before. */
 	kmes_event_parse(&o->event, entry->bytes, entry->size, entry->size);
 	item->kind = KMES_ITEM_EVENT;
 	item->event = &o->event;
@@ -337,7 +337,7 @@ int dump_order_take(struct dump_order *o, struct kmes_item *item,
 	o->out = NULL;
 	if (dump_order_wants_more(o))
 		return 0;
-	/* A run of each CPU, as long as the window is wide. */
+	/* By CPU: empty the window completely. */
 	if (o->order == KMES_ORDER_CPU)
 		o->is_draining = true;
 	if (!o->heap.len) {

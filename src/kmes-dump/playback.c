@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* playback.c - captures one after the other: which are there, whose events, in which order. */
+/* playback.c - opens captures one after another, selects CPUs and restores the order. */
 #include "playback.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-/* So many events of CPUs that are not wanted, and the caller may look around. */
+/* After this many events of other CPUs the caller can check for signals. */
 #define PASSED_MAX 65536u
-/* Events are held for their order so long at most once nothing more comes. */
+/* The longest time that events are held for their order without new input. */
 #define HOLD_NS 500000000ull
 
 static void failed(struct dump_playback *playback, const char *why)
@@ -31,9 +31,9 @@ static bool has_cpu(void *arg, uint16_t cpu)
 }
 
 /*
- * A CPU that can have no ring in any capture is wrong usage, as with rings. The headers
- * say how many slots there were. It is settled when something is to be handed out, or at
- * the end: up to then a capture with more slots may follow.
+ * A CPU that cannot have a ring in any capture is a usage error, as with rings. The
+ * headers have the number of slots. Checked when the first item is returned, or at the
+ * end: before that a capture with more slots may follow.
  */
 static void check_cpus(struct dump_playback *playback)
 {
@@ -55,9 +55,9 @@ static bool is_wanted(struct dump_playback *playback, const struct kmes_item *it
 	return kmes_cpus_has(&playback->cli->cpus.set, cpu);
 }
 
-/* ---- one after the other ---- */
+/* ---- in the order of the files ---- */
 
-/* Opens the next capture; one that cannot be opened is passed over, after a message. */
+/* Opens the next capture; after a message skips one that cannot be opened. */
 static void open_next(struct dump_playback *playback)
 {
 	const char *file = *playback->files;
@@ -82,7 +82,7 @@ static void note_header(struct dump_playback *playback)
 
 	if (!info)
 		return;
-	/* One that does not know leaves it open for all. */
+	/* One header without a slot count makes the limit unknown. */
 	if (!info->slots)
 		playback->slots = 0;
 	else if ((playback->slots || !playback->has_header) &&
@@ -102,8 +102,8 @@ static void close_capture(struct dump_playback *playback)
 	playback->capture = NULL;
 }
 
-/* The next wanted item as they stand; returns as dump_playback_next. */
-static int next_as_it_stands(struct dump_playback *playback, struct kmes_item *item)
+/* The next item in the order of the files; returns as dump_playback_next(). */
+static int next_in_file_order(struct dump_playback *playback, struct kmes_item *item)
 {
 	unsigned int passed = 0;
 
@@ -170,13 +170,13 @@ bool dump_playback_holds_some(const struct dump_playback *playback)
 	return playback->order && !dump_order_is_empty(playback->order);
 }
 
-/* Fills the window as far as there is something to read; returns as dump_playback_next. */
+/* Fills the window as far as there is input; returns as dump_playback_next(). */
 static int fill_window(struct dump_playback *playback, struct kmes_item *item)
 {
 	int rc = 1;
 
 	while (rc > 0 && dump_order_wants_more(playback->order)) {
-		rc = next_as_it_stands(playback, item);
+		rc = next_in_file_order(playback, item);
 		if (rc > 0 &&
 		    dump_order_add(playback->order, item, &playback->header) < 0)
 			cli_no_memory();
@@ -224,8 +224,7 @@ void dump_playback_close(struct dump_playback *playback)
 	uint64_t late = playback->order ? dump_order_late(playback->order) : 0;
 
 	if (late)
-		cli_warn("%" PRIu64 " events stood too far apart to be put in order",
-			 late);
+		cli_warn("%" PRIu64 " events were too far apart to be sorted", late);
 	dump_order_free(playback->order);
 	kmesp_capture_close(playback->capture);
 }
@@ -236,7 +235,7 @@ int dump_playback_next(struct dump_playback *playback, struct kmes_item *item)
 
 	playback->is_busy = false;
 	rc = playback->order ? next_in_order(playback, item)
-			     : next_as_it_stands(playback, item);
+			     : next_in_file_order(playback, item);
 	if (!playback->has_header || !playback->has_checked_cpus)
 		return rc;
 	if (!playback->order || (rc <= 0 && !playback->has_info))

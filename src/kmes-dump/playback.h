@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* playback.h - captures in a playback, read as one stream. */
+/* playback.h - reads several captures as one stream. */
 #ifndef DUMP_PLAYBACK_H
 #define DUMP_PLAYBACK_H
 #include <sys/stat.h>
@@ -9,25 +9,26 @@
 #include "order.h"
 
 struct dump_playback {
-	char **files; /* the next one to open */
+	char **files; /* the next file to open */
 	char **all_files;
 	const struct cli *cli; /* for -c */
 	struct kmes_capture_reader *capture;
 	const char *name;
 	bool follow;
-	bool is_busy; /* the last 0 did not mean that there is nothing */
+	bool is_busy; /* the last 0 did not mean an end of the data */
 
-	struct kmes_capture_info header; /* the one that was read last */
+	struct kmes_capture_info header; /* read last */
 	bool has_header;
-	uint32_t slots; /* the most that a header has told, or an event shown */
+	uint32_t slots; /* the highest of headers and events; 0: unknown */
 	bool has_checked_cpus;
 
-	struct dump_order *order; /* NULL: as they stand */
+	struct dump_order *order; /* NULL: keep the order of the file */
 	uint32_t order_flag;
-	uint64_t held_since_ns; /* nothing more came, while the window held some; 0: no */
+	uint64_t
+		held_since_ns; /* since when the window waits for input; 0: it does not */
 
-	struct kmes_capture_info info; /* of what was handed out last */
-	bool has_info;		       /* there is something to read, and -c was right */
+	struct kmes_capture_info info; /* of the last item returned */
+	bool has_info;		       /* a header was read and -c is valid */
 	bool has_failed;
 };
 
@@ -35,17 +36,17 @@ void dump_playback_open(struct dump_playback *playback, const struct dump_opts *
 			const struct cli *cli);
 void dump_playback_close(struct dump_playback *playback);
 
-/* As dump_input_next. CPUs of -c that no capture can have exit 2. */
+/* As dump_input_next(). A CPU of -c that no capture can have exits 2. */
 int dump_playback_next(struct dump_playback *playback, struct kmes_item *item);
 
-/* What was read and not yet handed out, because of its order: 1 or 0. */
+/* The next item that is held only for its order: 1 or 0. */
 int dump_playback_rest(struct dump_playback *playback, struct kmes_item *item);
 bool dump_playback_holds_some(const struct dump_playback *playback);
 
 bool dump_playback_wait(const struct dump_playback *playback, int timeout_ms,
 			int watch_fd);
 
-/* Whether one of the captures is the file of this stat(2). */
+/* Is one of the captures the file with this stat(2)? */
 bool dump_playback_has(const struct dump_playback *playback, const struct stat *st);
 
 #endif

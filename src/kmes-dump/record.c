@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* record.c - captures being written: opening, rotating, reopening, and full disks. */
+/* record.c - opens, rotates and reopens captures, and handles full disks. */
 #include "record.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 
-/* Whether somebody reads a FIFO by now is asked after so often. */
+/* Poll interval for the reader of a FIFO. */
 #define FIFO_MS 20
-/* A kill may cost a second: the machine has the rest to stand still. */
+/* A kill may lose one second of events; the rest of it allows for a stalled machine. */
 #define PUSH_NS 250000000u
 
 static bool is_stdout(const struct dump_recorder *rec)
@@ -29,7 +29,7 @@ bool dump_record_reader_is_gone(const struct dump_recorder *rec)
 	return rec->error == -EPIPE && is_stdout(rec);
 }
 
-/* A FIFO that nobody opened for reading, to the end: there is nothing to be said. */
+/* Stopped before a FIFO had a reader: not an error. */
 static bool was_stopped(const struct dump_recorder *rec)
 {
 	return rec->error == -EINTR;
@@ -38,13 +38,13 @@ static bool was_stopped(const struct dump_recorder *rec)
 static const char *explain(int error)
 {
 	if (error == -ETIMEDOUT)
-		return "takes no data, given up";
+		return "accepts no data, gave up";
 	if (error == -EBUSY)
-		return "another recorder writes it";
+		return "another recorder is writing it";
 	return strerror(-error);
 }
 
-/* Writing has failed: says so once, and what can be relied on. */
+/* Reports the first failure, and the number of events that are safe. */
 static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 {
 	if (rec->error)
@@ -58,7 +58,7 @@ static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 		  rec->has_removed ? ", less those in files that --keep removed" : "");
 }
 
-/* Removes the oldest file if there are more: 1, 0 or -errno. */
+/* Removes the oldest file if there are more than `count`. 1, 0 or -errno. */
 static int keep_newest(struct dump_recorder *rec, uint64_t count)
 {
 	int rc = dump_names_remove_oldest(&rec->names, count);
@@ -67,7 +67,7 @@ static int keep_newest(struct dump_recorder *rec, uint64_t count)
 	return rc;
 }
 
-/* With --keep a full disk costs the oldest file first. */
+/* With --keep, the oldest file is removed when the disk is full. */
 static int make_space(void *arg)
 {
 	return keep_newest(arg, 1);
@@ -81,7 +81,7 @@ static bool is_stopping(void *arg)
 
 static _Noreturn void refuse_own_input(const char *name, const char *fate)
 {
-	cli_error("%s: it is being read, and %s", name, fate);
+	cli_error("%s: is an input, and %s", name, fate);
 	exit(CLI_FAILED);
 }
 
@@ -90,7 +90,7 @@ static bool is_input(const void *in, const struct stat *st)
 	return dump_input_is(in, st);
 }
 
-/* Of the files that --keep counts none may be one that is still to be read. */
+/* --keep must not remove an input. */
 static void check_kept(const struct dump_recorder *rec)
 {
 	char *name = rec->opts->keep ? dump_names_find(&rec->names, is_input, rec->in)
@@ -100,7 +100,7 @@ static void check_kept(const struct dump_recorder *rec)
 		refuse_own_input(name, "--keep could remove it");
 }
 
-/* Empties what was opened, unless it is a file that we go on with. 0 or -errno. */
+/* Locks and truncates the file, unless we continue it. 0 or -errno. */
 static int prepare_file(struct dump_recorder *rec, int fd, bool append)
 {
 	struct stat st;
@@ -132,8 +132,8 @@ static bool is_fifo(const char *file)
 }
 
 /*
- * A FIFO is waited for until somebody reads it, or the end of the run: -EINTR. It stays
- * with O_NONBLOCK: between poll(2) and write(2) others may fill it.
+ * Waits until a FIFO has a reader; -EINTR if the run ends before. The descriptor stays
+ * non-blocking: another writer may fill the FIFO between poll(2) and write(2).
  */
 static int open_when_read(const struct dump_recorder *rec, int flags)
 {
@@ -149,7 +149,7 @@ static int open_when_read(const struct dump_recorder *rec, int flags)
 	return fd;
 }
 
-/* The descriptor of a plain FILE, or -errno. `append`: if it is still the one we wrote. */
+/* Opens FILE. `append`: continue it if it is still the same file. -errno. */
 static int open_file(struct dump_recorder *rec, bool append)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
@@ -175,7 +175,7 @@ static int open_stdout(struct dump_recorder *rec)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The next of the rotated files. */
+/* Creates the next rotated file. */
 static int open_next(struct dump_recorder *rec)
 {
 	int fd;
@@ -197,7 +197,7 @@ static int open_fd(struct dump_recorder *rec, bool append)
 	return is_stdout(rec) ? open_stdout(rec) : open_file(rec, append);
 }
 
-/* Opens the next file and removes those that are too many. 0 or -errno, reported. */
+/* Opens the next file and removes surplus ones. 0, or -errno after a message. */
 static int begin(struct dump_recorder *rec, bool append)
 {
 	struct kmes_capture_options options = {
@@ -225,7 +225,7 @@ static int begin(struct dump_recorder *rec, bool append)
 	return 0;
 }
 
-/* What is safe is known when the disk was asked to sync it, also after an error. */
+/* The number of safe events is known after the sync, also after an error. */
 static void end(struct dump_recorder *rec)
 {
 	uint64_t safe = 0;
@@ -274,13 +274,13 @@ void dump_record_open(struct dump_recorder *rec)
 		exit(dump_record_reader_is_gone(rec) ? CLI_DONE : CLI_FAILED);
 }
 
-/* Captures in a row can be from elsewhere each, and say so in a header. */
+/* Several inputs may be of different streams: each gets its header. */
 static void follow_info(struct dump_recorder *rec)
 {
 	struct kmes_capture_info info;
 	int rc;
 
-	if (!rec->in->is_row ||
+	if (!rec->in->reads_captures ||
 	    kmesp_capture_is_same_info(&rec->in->playback.info, &rec->info))
 		return;
 	dump_input_info(rec->in, &info);
@@ -337,7 +337,7 @@ void dump_record_tick(struct dump_recorder *rec, uint64_t now, bool is_idle)
 		rotate(rec);
 		return;
 	}
-	/* A small member costs; a plain write at an idle moment does not. */
+	/* A small gzip member is inefficient; a plain write while idle is not. */
 	if (now - rec->pushed_ns < PUSH_NS && (!is_idle || rec->opts->gzip_level))
 		return;
 	rec->pushed_ns = now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* record.h - events into a capture, or into one after the other. */
+/* record.h - writes events to a capture, or to a series of rotated ones. */
 #ifndef DUMP_RECORD_H
 #define DUMP_RECORD_H
 #include <sys/types.h>
@@ -15,27 +15,29 @@ struct dump_recorder {
 	struct kmes_capture_writer *writer; /* NULL: none is open */
 	char *path;
 	bool is_open, is_rotated;
-	bool has_removed; /* files, for --keep */
+	bool has_removed; /* files because of --keep */
 	struct dump_names names;
 	uint64_t opened_ns, pushed_ns; /* CLOCK_MONOTONIC */
 	uint64_t events;	       /* in this file */
-	uint64_t safe_events;	       /* in those before it */
+	uint64_t safe_events;	       /* in previous files */
 	dev_t dev;
 	ino_t ino;
-	int error; /* the first -errno; a message said it */
+	int error; /* the first -errno, already reported */
 
-	/* Asked while nobody reads a FIFO: whether the run is over. NULL: by signals alone. */
+	/*
+	 * Called while a FIFO has no reader: is the run over? NULL: only after a signal.
+	 */
 	bool (*is_over)(void *arg);
 	void *is_over_arg;
 };
 
-/* Nothing is opened yet. */
+/* Does not open a file yet. */
 void dump_record_init(struct dump_recorder *rec, const struct dump_record_opts *opts,
 		      const struct dump_input *in);
 
 /*
- * Opens the file, or the first of them, once the input is sound; up to then what is there
- * stays as it is. Exits after a message when that cannot be.
+ * Opens the first file. To be called once the input is valid; until then an existing file
+ * is kept. Exits after a message on failure.
  */
 void dump_record_open(struct dump_recorder *rec);
 
@@ -43,18 +45,18 @@ void dump_record_event(struct dump_recorder *rec, const struct kmes_event *event
 void dump_record_loss(struct dump_recorder *rec, const struct kmes_loss *loss);
 
 /*
- * To be called now and then, at least twice a second: rotates by time, and sends on what
- * would otherwise be lost by a kill. `is_idle`: there is nothing else to do.
+ * To be called at least twice per second: rotates by time, and writes what a kill would
+ * lose. `is_idle`: there are no events to read.
  */
 void dump_record_tick(struct dump_recorder *rec, uint64_t now_ns, bool is_idle);
 
-/* Sends on what there is, because the caller may be held up by something else. */
+/* Writes what was added, because the caller may block elsewhere. */
 void dump_record_push(struct dump_recorder *rec);
 
-/* Closes the file and opens it, or the next one, anew. */
+/* Closes the file and reopens it, or opens the next one. */
 void dump_record_reopen(struct dump_recorder *rec);
 
-/* Who read our standard output does no more, which is no failure. */
+/* Has the reader of standard output gone away? Not a failure. */
 bool dump_record_reader_is_gone(const struct dump_recorder *rec);
 
 /* Ends and closes. The exit status. */

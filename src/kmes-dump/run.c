@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * run.c - the loop: events go through the filter to the printer, and whatever can end it
- * besides is looked at when the rings are empty, and in a flood every few hundred events.
+ * run.c - the main loop: passes events through the filter to the printer. The conditions
+ * that end it are checked when the rings are empty, or every few hundred events.
  */
 #include "run.h"
 
@@ -11,13 +11,13 @@
 
 #include "base/clock.h"
 
-/* Clocks are asked after this many items of a flood. */
-#define LOOK_EVERY 512u
-/* Whether stdout's reader is gone, while nothing is printed. */
-#define READER_LOOK_NS 500000000ull
-/* Events reach us this much after their stamp at most, the wait for their order included. */
+/* Clocks and signals are checked after this many items. */
+#define CHECK_EVERY 512u
+/* Interval of checks for the reader of stdout while nothing is printed. */
+#define READER_CHECK_NS 500000000ull
+/* The longest delay between the time stamp of an event and its arrival in order. */
 #define LATE_NS 50000000ull
-/* In a flood that never leaves the rings empty, --until ends so much later at most. */
+/* If the rings never become empty, --until ends the run after this delay. */
 #define DRAIN_NS KMES_NS_PER_S
 #define WAIT_MS 100
 
@@ -28,12 +28,12 @@ struct run {
 	struct dump_recorder *recorder;
 	struct dump_tally *tally;
 	bool has_filter;
-	bool has_times; /* the filter knows --since and --until */
+	bool has_times; /* --since and --until have been resolved */
 	bool writes_stdout;
-	unsigned int until_look;
-	uint64_t stop_ns;	   /* by --duration, on the monotonic clock */
-	uint64_t drain_ns;	   /* --until is past: the end, on that clock */
-	uint64_t reader_looked_ns; /* at stdout's other end */
+	unsigned int until_check;
+	uint64_t stop_ns;	    /* by --duration, on the monotonic clock */
+	uint64_t drain_ns;	    /* the end after --until has passed, on that clock */
+	uint64_t reader_checked_ns; /* time of the last check */
 };
 
 /* Resolves --since and --until; in a capture a time of day refers to its first event. */
@@ -68,7 +68,7 @@ static bool take_event(struct run *run, const struct kmes_event *event)
 
 static bool take_item(struct run *run, const struct kmes_item *item)
 {
-	if (run->input->is_row && run->opts->print.with_boot)
+	if (run->input->reads_captures && run->opts->print.with_boot)
 		cli_print_set_boot_id(run->printer, run->input->playback.info.boot_id);
 	switch (item->kind) {
 	case KMES_ITEM_EVENT:
@@ -79,13 +79,13 @@ static bool take_item(struct run *run, const struct kmes_item *item)
 	case KMES_ITEM_NOTE:
 		cli_warn("%s", item->note);
 		return false;
-	case KMES_ITEM_RESIZE: /* followed without a word */
+	case KMES_ITEM_RESIZE: /* the reader has followed it */
 		return false;
 	}
 	return false;
 }
 
-/* Whether --duration or --until says that this is the end. */
+/* Do --duration or --until end the run? */
 static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 {
 	if (now_ns >= run->stop_ns)
@@ -102,27 +102,27 @@ static bool is_time_up(struct run *run, uint64_t now_ns, bool rings_are_empty)
 	return rings_are_empty || now_ns >= run->drain_ns;
 }
 
-/* What may have happened meanwhile; true when it ends the run. */
-static bool look_around(struct run *run, bool rings_are_empty, enum dump_end *end)
+/* Handles signals and time limits. True: the run ends. */
+static bool check_conditions(struct run *run, bool rings_are_empty, enum dump_end *end)
 {
 	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
 
-	run->until_look = LOOK_EVERY;
+	run->until_check = CHECK_EVERY;
 	if (cli_signal_arrived(SIGUSR1))
 		dump_tally_print(run->tally, run->has_filter);
 	if (run->recorder && cli_signal_arrived(SIGHUP))
 		dump_record_reopen(run->recorder);
 	if (run->recorder)
 		dump_record_tick(run->recorder, now_ns, rings_are_empty);
-	if (run->writes_stdout && now_ns - run->reader_looked_ns >= READER_LOOK_NS) {
-		run->reader_looked_ns = now_ns;
+	if (run->writes_stdout && now_ns - run->reader_checked_ns >= READER_CHECK_NS) {
+		run->reader_checked_ns = now_ns;
 		cli_print_check_reader(run->printer);
 	}
 	*end = DUMP_END_DONE;
 	return is_time_up(run, now_ns, rings_are_empty);
 }
 
-/* While nobody reads the FIFO that is to be written. */
+/* Called while the FIFO to be written has no reader. */
 static bool is_over(void *arg)
 {
 	struct run *run = arg;
@@ -132,7 +132,7 @@ static bool is_over(void *arg)
 	return is_time_up(run, kmesp_clock_ns(CLOCK_MONOTONIC), true);
 }
 
-/* How long there is nothing to do but to wait for events. */
+/* The longest time to wait for events. */
 static int wait_ms(const struct run *run)
 {
 	uint64_t now_ns, left_ns;
@@ -163,14 +163,16 @@ static bool has_failed(const struct run *run)
 	       (run->recorder && run->recorder->error);
 }
 
-/* Not before there is something to read: an existing file would be gone for nothing. */
+/*
+ * Opened only once the input is valid, so that an existing file is not lost for nothing.
+ */
 static void open_record(struct run *run)
 {
-	if (run->recorder && !run->recorder->is_open && dump_input_is_sound(run->input))
+	if (run->recorder && !run->recorder->is_open && dump_input_is_valid(run->input))
 		dump_record_open(run->recorder);
 }
 
-/* What has been read, and is held back for its order alone. */
+/* Takes the items that are held only for their order. */
 static void take_rest(struct run *run)
 {
 	struct kmes_item item;
@@ -184,11 +186,11 @@ static void take_rest(struct run *run)
 	}
 }
 
-/* The rings are empty: looks around, then sleeps. False: that was the end. */
+/* The rings are empty: checks all conditions, then sleeps. False: the run ends. */
 static bool wait_for_more(struct run *run, enum dump_end *end)
 {
 	cli_print_flush(run->printer);
-	if (look_around(run, true, end))
+	if (check_conditions(run, true, end))
 		return false;
 	if (dump_input_wait(run->input, wait_ms(run),
 			    run->writes_stdout ? cli_print_fd(run->printer) : -1))
@@ -196,12 +198,12 @@ static bool wait_for_more(struct run *run, enum dump_end *end)
 	return true;
 }
 
-/* Waits for the next item; false: `*end` is why there is none. */
+/* Waits for the next item. False: `*end` is the reason that there is none. */
 static inline bool next_item(struct run *run, struct kmes_item *item, enum dump_end *end)
 {
 	int rc;
 
-	if (!--run->until_look && look_around(run, false, end))
+	if (!--run->until_check && check_conditions(run, false, end))
 		return false;
 	do {
 		if (cli_stop_signal() || has_failed(run)) {
@@ -224,7 +226,7 @@ static enum dump_end loop(struct run *run)
 	enum dump_end end;
 
 	open_record(run);
-	if (look_around(run, false, &end))
+	if (check_conditions(run, false, &end))
 		return end;
 	while (!run->has_times) {
 		if (!next_item(run, &item, &end))
@@ -240,7 +242,7 @@ static enum dump_end loop(struct run *run)
 	return end;
 }
 
-/* Who is slow to read what is printed must not keep a capture from the disk. */
+/* A slow reader of stdout must not delay the capture. */
 static void push_record(void *recorder)
 {
 	dump_record_push(recorder);
@@ -262,7 +264,7 @@ enum dump_end dump_run(struct dump_opts *opts, struct dump_input *input,
 		.has_filter = kmesp_filter_is_set(opts->events.filter),
 		.stop_ns = cli_sum_capped(now_ns, opts->duration_ns),
 		.drain_ns = UINT64_MAX,
-		.reader_looked_ns = now_ns,
+		.reader_checked_ns = now_ns,
 	};
 
 	if (recorder && opts->prints)

@@ -9,10 +9,10 @@
 
 /* Why a run ended. */
 enum dump_end {
-	DUMP_END_DONE,	  /* all that was asked for */
+	DUMP_END_DONE,	  /* complete */
 	DUMP_END_STOPPED, /* by a signal */
-	DUMP_END_OUTPUT,  /* nobody takes what is printed: the printer knows more */
-	DUMP_END_FAILED,  /* the reader cannot go on; a message said why */
+	DUMP_END_OUTPUT,  /* output failed, or its reader is gone; the printer knows */
+	DUMP_END_FAILED,  /* the input failed, after a message */
 };
 
 /* `recorder`: NULL when no capture is written. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* tally.c - counts, and the summary. */
+/* tally.c - counters and the summary. */
 #include "tally.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 int dump_tally_init(struct dump_tally *tally)
 {
 	*tally = (struct dump_tally){ 0 };
-	/* Never written but for CPUs with losses, so it costs no memory. */
+	/* Only pages of CPUs with losses are ever touched. */
 	tally->lost_by_cpu = calloc(CPU_IDS, sizeof(*tally->lost_by_cpu));
 	return tally->lost_by_cpu ? 0 : -ENOMEM;
 }
@@ -29,7 +29,7 @@ void dump_tally_lose(struct dump_tally *tally, const struct kmes_loss *loss)
 {
 	uint64_t count = loss->last - loss->first + 1;
 
-	/* Strangers' captures may make it more than there can be: never less by it. */
+	/* An untrusted capture may report impossible counts: saturate. */
 	tally->lost = cli_sum_capped(tally->lost, count);
 	tally->lost_by_cpu[loss->cpu] =
 		cli_sum_capped(tally->lost_by_cpu[loss->cpu], count);
@@ -56,7 +56,7 @@ void dump_tally_print(const struct dump_tally *tally, bool has_filter)
 {
 	char *text = NULL;
 	size_t len = 0;
-	/* With many CPUs it is longer than a message may be. */
+	/* With many CPUs the line exceeds the limit of a message. */
 	FILE *line = open_memstream(&text, &len);
 
 	if (!line)

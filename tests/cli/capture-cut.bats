@@ -5,7 +5,7 @@
 load helper
 load prepared
 
-CUT='ends in the middle of an event (still being written?)'
+CUT='truncated (still being written?)'
 
 # Six events and a loss, captured as `all` and, in three members, as `all.gz`.
 prepare_small() {
@@ -56,7 +56,7 @@ check_prefixes() {
 		    with open("cut", "wb") as cut:
 		        cut.write(data[:length])
 		    run = subprocess.run(["kmes-dump", "-q", "cut"], capture_output=True)
-		    message = sys.argv[2] if length else "not a KMES capture: it is empty"
+		    message = sys.argv[2] if length else "not a KMES capture: empty file"
 		    lines = want[: whole(unpacked(data[:length]))]
 		    if (run.returncode != 1 or run.stderr.decode() != f"kmes-dump: cut: {message}\n" or
 		        run.stdout != b"".join(lines)):
@@ -101,7 +101,7 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	{ head -c 64 all; tail -c +148 all; } >short
 	run -1 --separate-stderr kmes-dump -q short
 	assert_equal "$output" "$(tail -n +2 want)"
-	assert_equal "$stderr" "kmes-dump: short: holds 5 events where its end says 6"
+	assert_equal "$stderr" "kmes-dump: short: has 5 events, but its end record says 6"
 }
 
 @test "capture cut: a cut one does not end the row" {
@@ -111,7 +111,7 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	assert_equal "$output" "$(head -1 want; cat want)"
 }
 
-@test "capture cut: zeros or junk behind the last member are passed over with a warning" {
+@test "capture cut: zeros or junk behind the last member are skipped with a warning" {
 	local what
 
 	prepare_small
@@ -125,12 +125,12 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 		esac
 		run -0 --separate-stderr kmes-dump -q odd
 		assert_equal "$output" "$(cat want)"
-		assert_equal "$stderr" "kmes-dump: odd: what follows the last gzip member is passed over"
+		assert_equal "$stderr" "kmes-dump: odd: ignoring data after the last gzip member"
 		kmes-dump -q -r - <odd >got 2>err
 		cmp want got
 		cat odd | kmes-dump -q -r - >got 2>err
 		cmp want got
-		grep -q 'passed over' err
+		grep -q 'ignoring data' err
 	done
 }
 
@@ -196,7 +196,7 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 		{ head -c 147 all; own_record $loss; tail -c +148 all; } >odd
 		run -1 --separate-stderr kmes-dump -q odd
 		assert_equal "$output" "$(head -1 want)"
-		assert_equal "$stderr" "kmes-dump: odd: no loss before byte $((147 + 77 + ${#loss} / 2))"
+		assert_equal "$stderr" "kmes-dump: odd: invalid loss record before byte $((147 + 77 + ${#loss} / 2))"
 	done
 	# What we do not know is nothing to us.
 	{ head -c 147 all; own_record 81a16101; tail -c +148 all; } >odd
@@ -216,7 +216,7 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	{ head -c 147 all; tail -c +231 all; } | gzip -nc >one.gz
 	{ head -c -8 one.gz; printf 'XXXX'; tail -c 4 one.gz; } >odd
 	run -1 --separate-stderr kmes-dump -q odd
-	assert_equal "$stderr" "kmes-dump: odd: holds 5 events where its end says 6; the 5 events before it may be wrong"
+	assert_equal "$stderr" "kmes-dump: odd: has 5 events, but its end record says 6; the 5 events before it may be wrong"
 	# The first of three members is whole.
 	size=$(head -c 300 all | gzip -9n | wc -c)
 	{ head -c "$size" all.gz; head -c 10 <(tail -c +$((size + 1)) all.gz); head -c 40 /dev/zero; } >odd
@@ -242,11 +242,11 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	((missing > 0 && missing < 2500)) || { echo "$missing are missing"; return 1; }
 	assert_equal "$(head -n 1 got) $(tail -n 1 got)" "$(head -n 1 want) $(tail -n 1 want)"
 	assert_equal "${#stderr_lines[@]}" 2
-	assert_match "${stderr_lines[0]}" '^kmes-dump: odd.gz: .* byte [0-9]+(; the [0-9]+ events before it may be wrong)?; goes on with the next sound member$'
+	assert_match "${stderr_lines[0]}" '^kmes-dump: odd.gz: .* byte [0-9]+(; the [0-9]+ events before it may be wrong)?; continues with the next valid member$'
 	assert_match "${stderr_lines[1]}" '^kmes-dump: odd.gz: [0-9]+ of 20000 events are missing$'
 	run -1 --separate-stderr kmes-stat -j -r odd.gz
 	assert_equal "$(jq .truncated <<<"$output")" true
-	assert_match "$stderr" '^kmes-stat: odd.gz: .*next sound member'
+	assert_match "$stderr" '^kmes-stat: odd.gz: .*next valid member'
 	# The next one in the row is not concerned; a pipe cannot be gone back in.
 	run -1 --separate-stderr kmes-dump odd.gz all.gz
 	assert_equal "$(tail -n 20000 <<<"$output")" "$(cat want)"

@@ -279,7 +279,7 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 		exec {keep}>&-
 		rm full
 		assert_status 1
-		assert_match "$(cat dump.err)" '^kmes-dump: -: takes no data, given up; [0-9]+ events are safe'
+		assert_match "$(cat dump.err)" '^kmes-dump: -: accepts no data, gave up; [0-9]+ events are safe'
 	done
 }
 
@@ -302,5 +302,5 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 		print(*[run.wait() for run in runs])
 	END
 	assert_output '1 1 1 1 1 1 1 1 1 1 1 1'
-	assert_match "${stderr_lines[0]}" '^kmes-dump: /dev/pts/[0-9]+: takes no data, given up; [0-9]+ events are safe$'
+	assert_match "${stderr_lines[0]}" '^kmes-dump: /dev/pts/[0-9]+: accepts no data, gave up; [0-9]+ events are safe$'
 }

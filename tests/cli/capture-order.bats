@@ -164,7 +164,7 @@ far_apart() {
 	assert_equal "${#lines[@]} ${lines[0]}" "961 cpu0  #1  US"
 	far_apart 80
 	run -0 --separate-stderr kmes-dump -q -T none --width=12 -O time far
-	assert_equal "$stderr" "kmes-dump: 1 events stood too far apart to be put in order"
+	assert_equal "$stderr" "kmes-dump: 1 events were too far apart to be sorted"
 	assert_equal "${#lines[@]} ${lines[0]}" "1281 cpu1  #1  US"
 	# No more memory than that is taken.
 	[[ $KMES_BIN == */asan/* ]] || ulimit -v 250000

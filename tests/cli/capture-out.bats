@@ -148,7 +148,7 @@ open("more", "wb").write(data)'
 	ln -s "$(echo c-000002-*)" soft
 	for name in c-000001-* hard soft; do
 		run -1 --separate-stderr kmes-dump -r "$(echo "$name")" -w c.kmes --rotate-size=1K --keep=1
-		assert_match "$stderr" '^kmes-dump: c-00000[123]-[0-9TZ]+\.kmes: it is being read, and --keep could remove it$'
+		assert_match "$stderr" '^kmes-dump: c-00000[123]-[0-9TZ]+\.kmes: is an input, and --keep could remove it$'
 		for file in c-*; do cmp "$file" "apart/$file"; done
 	done
 	run -1 kmes-dump -r - -w ./c.kmes --rotate-size=1K --keep=2 <"$(echo c-000001-*)"
@@ -190,7 +190,7 @@ open("more", "wb").write(data)'
 		background dump kmes-dump -w $file
 		wait_until 10 test -s $file
 		run -1 --separate-stderr kmes-dump -s -w $file
-		assert_equal "$stderr" "kmes-dump: $file: another recorder writes it; 0 events are safe"
+		assert_equal "$stderr" "kmes-dump: $file: another recorder is writing it; 0 events are safe"
 		kill -HUP $!
 		kmes-emit -t y
 		sleep 0.3
@@ -262,7 +262,7 @@ catches() {
 	for file in new*Z-00000?-*.kmes; do kmes-dump -q "$file" >/dev/null; done
 	[[ $(find . -name 'new*Z-00000?-*.kmes' -printf x) == xx ]]
 	run -1 --separate-stderr kmes-dump -r "$name" -w "$name"
-	assert_equal "$stderr" 'kmes-dump: new\x0aline \x1b[31m-000001-20260101T000000Z.kmes: it is being read, and would be overwritten'
+	assert_equal "$stderr" 'kmes-dump: new\x0aline \x1b[31m-000001-20260101T000000Z.kmes: is an input, and would be overwritten'
 	run -0 kmes-dump -sq -w "$(printf 'a%.0s' {1..255})"
 	run -1 --separate-stderr kmes-dump -s -w "$(printf 'a%.0s' {1..255})" --rotate-size=1K
 	assert_match "$stderr" 'aaaa-000001-[0-9TZ]+: File name too long; 0 events are safe$'

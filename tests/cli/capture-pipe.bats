@@ -56,7 +56,7 @@ write_slowly() {
 	assert_status 1
 	cmp want dump.out
 	assert_equal "$(cat dump.err)" \
-		"kmes-dump: fifo: ends in the middle of an event (still being written?)"
+		"kmes-dump: fifo: truncated (still being written?)"
 }
 
 @test "capture pipe: written and read live, each event comes through at once" {
@@ -184,7 +184,7 @@ has_opened() {
 	cat g >f
 	end_of $reader
 	assert_status 1
-	assert_match "$(cat read.err)" '^kmes-dump: f: was cut or begun anew while followed'
+	assert_match "$(cat read.err)" '^kmes-dump: f: was truncated or replaced while followed'
 	# A capture through a pipe ends with it, followed or not.
 	kmes-dump -sq -w - | timeout 20 kmes-dump -q -f -r - >got
 	assert_equal "$(wc -l <got)" 5

@@ -159,7 +159,7 @@ same() {
 	cmp want back
 	# A plain one behind a compressed one is not a member.
 	run --separate-stderr kmes-dump -q <(cat b.gz a)
-	assert_match "$stderr" 'what follows the last gzip member is passed over'
+	assert_match "$stderr" 'ignoring data after the last gzip member'
 }
 
 @test "capture: one that cannot be read is said, and the others are printed" {
@@ -175,7 +175,7 @@ kmes-dump: newer: capture version 2, this program reads 1
 kmes-dump: missing: No such file or directory"
 	: >empty
 	run -1 --separate-stderr kmes-dump -q empty
-	assert_equal "$stderr" "kmes-dump: empty: not a KMES capture: it is empty"
+	assert_equal "$stderr" "kmes-dump: empty: not a KMES capture: empty file"
 	run -1 --separate-stderr kmes-dump -q .
 	assert_equal "$stderr" "kmes-dump: .: cannot read: Is a directory"
 	# What -w would replace stays when there is nothing to replace it with.
@@ -192,7 +192,7 @@ kmes-dump: missing: No such file or directory"
 	ln -s all symlink
 	for name in all link symlink ./all; do
 		run -1 --separate-stderr kmes-dump -r all -w $name
-		assert_equal "$stderr" "kmes-dump: $name: it is being read, and would be overwritten"
+		assert_equal "$stderr" "kmes-dump: $name: is an input, and would be overwritten"
 		cmp all copy
 	done
 	run -1 --separate-stderr kmes-dump -r - -w all <all
@@ -272,7 +272,7 @@ kmes-dump: missing: No such file or directory"
 	head -c -1 all >short
 	run -1 --separate-stderr kmes-stat -j -r short
 	assert_equal "$(jq -c '[.events, .lost, .truncated]' <<<"$output")" '[55,15,true]'
-	assert_match "$stderr" '^kmes-stat: short: ends in the middle of an event'
+	assert_match "$stderr" '^kmes-stat: short: truncated'
 	run -0 kmes-stat -r - <all
 	assert_match "$output" 'events  55'
 }

@@ -209,8 +209,8 @@ static void check_prefixes(const struct kmes_capture_options *options)
 		assert_int_equal(rc, cut ? -EPIPE : -EPROTO);
 		assert_string_equal(
 			kmesp_capture_error(r),
-			cut ? "ends in the middle of an event (still being written?)"
-			    : "not a KMES capture: it is empty");
+			cut ? "truncated (still being written?)"
+			    : "not a KMES capture: empty file");
 		assert_true(seq >= before);
 		/* Uncompressed: every complete event of 116 bytes. */
 		if (!options->gzip_level)
@@ -276,8 +276,8 @@ TEST(capture_end_record_must_agree_with_the_events)
 		const char *note;
 	} cases[] = {
 		{ "0123", -ENODATA, 5, "" },
-		{ "013", -EBADMSG, 2, "holds 2 events where its end says 5" },
-		{ "01223", -EBADMSG, 8, "holds 8 events where its end says 5" },
+		{ "013", -EBADMSG, 2, "has 2 events, but its end record says 5" },
+		{ "01223", -EBADMSG, 8, "has 8 events, but its end record says 5" },
 		/* Another one appended: a missing end record is reported. */
 		{ "01230123", -ENODATA, 10, "" },
 		{ "010123", -ENODATA, 7,
@@ -311,7 +311,7 @@ TEST(capture_loss_of_impossible_sequences_is_refused)
 		assert_int_equal(kmesp_capture_end(w, NULL), 0);
 		r = open_at(fd, 0, false);
 		assert_int_equal(kmesp_capture_next(r, &item), -EBADMSG);
-		assert_non_null(strstr(kmesp_capture_error(r), "no loss before byte"));
+		assert_non_null(strstr(kmesp_capture_error(r), "invalid loss record before byte"));
 		kmesp_capture_close(r);
 		close(fd);
 	}
@@ -470,7 +470,7 @@ TEST(capture_junk_between_members_is_skipped_and_reported)
 			 (ssize_t)(len - ends[2]));
 	assert_int_equal(read_damaged(fd, came, &notes, note, sizeof(note)), -ENODATA);
 	assert_int_equal(notes, 1);
-	assert_non_null(strstr(note, "goes on with the next sound member"));
+	assert_non_null(strstr(note, "continues with the next valid member"));
 	for (seq = 1; seq <= MEMBERS * EACH; seq++)
 		assert_true(came[seq]);
 	/* After the last member it is only odd. */

@@ -70,7 +70,7 @@ static void check_clock(int gzip_level)
 {
 	struct dump_record_opts opts = { .file = path, .gzip_level = gzip_level };
 	char *no_files[] = { NULL };
-	struct dump_input in = { .is_row = true, .playback.all_files = no_files };
+	struct dump_input in = { .reads_captures = true, .playback.all_files = no_files };
 	struct dump_recorder rec;
 	uint64_t seq, now;
 
@@ -112,7 +112,7 @@ TEST(dump_record_small_pieces_do_not_exhaust_the_backlog)
 {
 	struct dump_record_opts opts = { .file = path };
 	char *no_files[] = { NULL };
-	struct dump_input in = { .is_row = true, .playback.all_files = no_files };
+	struct dump_input in = { .reads_captures = true, .playback.all_files = no_files };
 	struct dump_recorder rec;
 	uint64_t seq;
 	int fd;
@@ -138,7 +138,7 @@ TEST(dump_record_small_pieces_do_not_exhaust_the_backlog)
 TEST(dump_record_unopened_creates_no_file)
 {
 	struct dump_record_opts opts = { .file = path };
-	struct dump_input in = { .is_row = true };
+	struct dump_input in = { .reads_captures = true };
 	struct dump_recorder rec;
 
 	unlink(path);
