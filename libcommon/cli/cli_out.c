@@ -148,7 +148,7 @@ int cli_out_close(struct cli_out *out)
 	if (!error || error == -EPIPE)
 		return CLI_DONE;
 	if (error == -ETIMEDOUT)
-		cli_error("%s: takes no data, given up", out->name);
+		cli_error("%s: accepts no data, gave up", out->name);
 	else
 		cli_error("%s: cannot write: %s", out->name, strerror(-error));
 	return CLI_FAILED;

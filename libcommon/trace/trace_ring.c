@@ -433,7 +433,7 @@ int kmesp_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
 	struct trace_ring *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		return kmes_error_set(err, -ENOMEM, "no memory");
+		return kmes_error_set(err, -ENOMEM, "out of memory");
 	t->map = map;
 	t->clock = clock;
 	t->formats = formats;
@@ -442,7 +442,7 @@ int kmesp_trace_ring_open(struct kmes_ring *ring, struct kmes_trace_map *map,
 	t->page = calloc(1, t->subbuf_size);
 	if (!t->page) {
 		free(t);
-		return kmes_error_set(err, -ENOMEM, "no memory");
+		return kmes_error_set(err, -ENOMEM, "out of memory");
 	}
 	t->id = t->meta->reader.id;
 	t->pass_off = t->meta->reader.read;

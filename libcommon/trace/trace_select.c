@@ -67,7 +67,7 @@ static void want_fini(struct want *w)
 
 static int want_init(struct want *w, const char *text, size_t len, struct kmes_error *err)
 {
-	const char *why = "no memory";
+	const char *why = "out of memory";
 	int rc;
 
 	memset(w, 0, sizeof(*w));

@@ -196,11 +196,11 @@ kmes-dump: missing: No such file or directory"
 		cmp all copy
 	done
 	run -1 --separate-stderr kmes-dump -r - -w all <all
-	assert_match "$stderr" 'it is being read'
+	assert_match "$stderr" 'is an input'
 	run -1 --separate-stderr bash -c 'kmes-dump -r all -w - >>all'
-	assert_match "$stderr" 'it is being read'
+	assert_match "$stderr" 'is an input'
 	run -1 --separate-stderr kmes-dump copy all -w all
-	assert_match "$stderr" 'it is being read'
+	assert_match "$stderr" 'is an input'
 	cmp all copy
 }
 

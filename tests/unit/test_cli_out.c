@@ -214,7 +214,7 @@ static void assert_given_up(int flags)
 	child_assert_exit(&r, 1);
 	assert_int_equal(r.messages, 1);
 	assert_string_equal(r.message[0],
-			    "kmes-test: standard output: takes no data, given up\n");
+			    "kmes-test: standard output: accepts no data, gave up\n");
 }
 
 TEST(cli_out_gives_up_a_blocked_stdout_after_a_stop)
