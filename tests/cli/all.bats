@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# all.bats - what holds for every tool: help, wrong usage, full disks, gone readers.
+# all.bats - behaviour common to every tool: help, usage errors, full disks, closed pipes.
 # shellcheck disable=SC2154
 
 load helper
 
 TOOLS=(kmes-dump kmes-stat kmes-resize kmes-wait kmes-emit kmes-sim)
 
-# What each reader of rings does once, and ends; with and without an end of its own.
+# Arguments with which each reader of rings ends, and with which it would not.
 ONCE=("kmes-dump -s" "kmes-dump -sj" "kmes-stat" "kmes-stat -j" "kmes-stat -P" "kmes-stat -y"
 	"kmes-resize" "kmes-resize -j" "kmes-resize -n 64K" "kmes-wait --surviving -t a")
 FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-wait -t none"
 	"kmes-wait -n 100")
 
-@test "all: help, usage and version go to stdout, in one way" {
+@test "all: help, usage and version go to stdout in one format" {
 	local tool option
 
 	for tool in "${TOOLS[@]}"; do
@@ -31,7 +31,7 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
-@test "all: a wrong option is one line and a hint, and goes before what fails at run time" {
+@test "all: an invalid option is one line and a hint, before any run-time error" {
 	local tool option
 
 	export KMES_SOURCE=sim:$KMES_TMP/none
@@ -51,10 +51,10 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
-@test "all: no source is one line that says what to do, status 1" {
+@test "all: no source is one line with a remedy, status 1" {
 	local tool
 
-	simulator_only "there is a source"
+	simulator_only "a source exists"
 	for tool in "${ONCE[@]}" "kmes-emit -t a"; do
 		# shellcheck disable=SC2086 # several arguments
 		run --separate-stderr env -u KMES_SOURCE XDG_RUNTIME_DIR="$KMES_TMP" $tool
@@ -65,7 +65,7 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
-@test "all: what is no simulator's socket is called so" {
+@test "all: a socket of another program is reported as such" {
 	local file
 
 	simulator_only "needs the simulator"
@@ -79,7 +79,7 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
-@test "all: without the permission it is one line that says so, status 1" {
+@test "all: a missing permission is one line, status 1" {
 	local tool
 
 	rings_start --deny=attach
@@ -94,7 +94,7 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	[[ ! -e ran ]]
 }
 
-@test "all: a full disk is an error that names the output, status 1" {
+@test "all: a full disk is an error that names the output, with status 1" {
 	local tool
 
 	rings_start --slots=1
@@ -104,21 +104,21 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 		assert_status 1
 		assert_match "$stderr" \
 			"${tool%% *}: standard output: cannot write: No space left on device"
-		# So is a file that may grow no more.
+		# So is a file at its size limit.
 		run timeout 10 bash -c "ulimit -f 0; exec $tool 2>&1 >file"
 		assert_status 1
 		assert_match "$output" "${tool%% *}: standard output: cannot write: File too large"
 	done
 }
 
-@test "all: a reader that is gone ends it quietly with 0, SIGPIPE ignored or not" {
+@test "all: a closed pipe ends it silently with 0, SIGPIPE ignored or not" {
 	local tool ignore
 
 	rings_start --slots=1
 	kmes-emit -t a
 	for ignore in ":" "trap '' PIPE"; do
 		for tool in "${ONCE[@]}" "${FOLLOWING[@]}" "kmes-wait --help"; do
-			# Nobody reads from the start on.
+			# Closed from the start.
 			run --separate-stderr timeout 10 bash -c "$ignore
 				{ sleep 0.1; $tool; } 2>err | true; echo \${PIPESTATUS[0]}"
 			assert_output 0
@@ -127,13 +127,13 @@ FOLLOWING=("kmes-dump" "kmes-dump -t none" "kmes-stat 0.1" "kmes-stat 60" "kmes-
 	done
 }
 
-@test "all: a terminal that is gone ends it quietly with 0, also while it prints" {
+@test "all: a closed terminal ends it silently with 0, also while it prints" {
 	local tool
 
-	simulator_only "there is no python in that machine"
+	simulator_only "the guest has no python"
 	rings_start --slots=1 --load=1000
 	for tool in "kmes-dump -q" "kmes-wait -n 1000000" "kmes-stat 0.001"; do
-		# What nobody reads fills the terminal, so that the tool is found writing.
+		# Unread output fills the terminal, so that the tool blocks in write(2).
 		# shellcheck disable=SC2086 # several arguments
 		run --separate-stderr python '
 import pty, subprocess
@@ -153,7 +153,7 @@ finally:
 	done
 }
 
-@test "all: closed descriptors are never taken for others" {
+@test "all: descriptors closed at startup are not reused for others" {
 	local tool
 
 	rings_start --slots=1
@@ -167,14 +167,14 @@ finally:
 		run --separate-stderr bash -c "exec $tool >&- 2>&- <&-"
 		assert_status 1
 	done
-	# Nothing of all that has gone into a ring.
+	# Nothing was written into a ring.
 	assert_equal "$(kmes-stat -j | jq .totals.total)" 1
 }
 
-@test "all: more rings than the usual limit of open files has room for" {
+@test "all: more rings than the usual limit of open files" {
 	local tool
 
-	simulator_only "has not so many CPUs"
+	simulator_only "too few CPUs"
 	(($(ulimit -Hn) >= 4096)) || skip "the limit cannot be raised"
 	rings_start --slots=1024 --capacity=64K
 	ulimit -Sn 1024
@@ -183,12 +183,12 @@ finally:
 		run --separate-stderr -0 $tool
 		assert_equal "$stderr" ""
 	done
-	# It is not handed on.
+	# Commands do not inherit it.
 	run -124 kmes-wait -q --timeout=0.5 sh -c 'ulimit -Sn'
 	assert_output 1024
 }
 
-@test "all: signals that are ignored at the start stay ignored" {
+@test "all: signals ignored at startup stay ignored" {
 	local tool
 
 	rings_start --slots=1
@@ -204,7 +204,7 @@ finally:
 	done
 }
 
-@test "all: a signal ends it while a simulator that stalls is asked, too" {
+@test "all: a signal ends it while it waits for a stalled simulator" {
 	local tool pid
 
 	simulator_only "needs the simulator"
@@ -215,7 +215,7 @@ finally:
 		pid=$!
 		sleep 0.5
 		kill -STOP "$SIM_PID"
-		# Long enough that kmes-stat asks; one answer would be waited for 5 s.
+		# Long enough for kmes-stat to send a request, which would time out after 5 s.
 		sleep 0.5
 		kill -INT $pid
 		end_of $pid 3
@@ -228,7 +228,7 @@ finally:
 	done
 }
 
-@test "all: a signal ends it while a simulator stalls that has not even said hello" {
+@test "all: a signal ends it while a simulator stalls before its greeting" {
 	local tool
 
 	simulator_only "needs the simulator"
@@ -247,7 +247,7 @@ finally:
 	kill -CONT "$SIM_PID"
 }
 
-@test "all: a simulator that stalls is told once, and a table waits for it once a sample" {
+@test "all: a stalled simulator is reported once, and a table waits for it once per sample" {
 
 	simulator_only "needs the simulator"
 	rings_start --slots=20
@@ -262,7 +262,7 @@ finally:
 	assert_equal "$(jq -c '[.rings[19]|.total,.wakeups]' stat.out | paste -sd' ')" '[0,0] [0,null] [0,0]'
 }
 
-@test "all: output that fails only when it is closed is an error" {
+@test "all: output that fails only at close is an error" {
 	local tool
 
 	preload_only

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# build.bats - what make promises: the same bytes anywhere, a versioned archive, clear refusals.
+# build.bats - the build: reproducible, a versioned archive, clear refusals.
 
 load helper
 
-# Two builds take their time on a busy machine.
+# Two builds take long on a busy machine.
 export BATS_TEST_TIMEOUT=400
 
-# sources DIR: a copy of the tree's own files, without what was built.
+# sources DIR: a copy of the source files.
 sources() {
 	mkdir -p "$1"
 	(cd "$KMES_TOP" && git ls-files -z -co --exclude-standard | xargs -0 cp --parents -t "$1")
@@ -23,7 +23,7 @@ sources() {
 	cmp here/build/lib/libkmes.a "there, further/build/lib/libkmes.a"
 }
 
-@test "dist packs what is committed under a versioned name, twice the same" {
+@test "dist archives what is committed under a versioned name, reproducibly" {
 	cp -r "$KMES_TOP/.git" "$KMES_TMP/.git" || skip "this tree is not a git repository"
 	git reset -q --hard
 	local version archive
@@ -39,14 +39,14 @@ sources() {
 	assert_equal "$(tar -tzf "$archive" | grep -v '/$' | wc -l)" "$(git ls-files | wc -l)"
 }
 
-@test "a big-endian machine is refused when compiling, with the reason" {
+@test "a big-endian machine is refused at compile time, with the reason" {
 	run cc -fsyntax-only -I"$KMES_TOP/module/shared" -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ \
 		-x c - <<<'#include "kmes_abi.h"'
 	assert_status 1
 	assert_match "$output" 'little-endian'
 }
 
-@test "a compiler's new warning does not stop a user's make" {
+@test "a new compiler warning does not fail a user's make" {
 	sources "$KMES_TMP/tree"
 	echo 'int kmes_unused(void) { int unused; return 0; }' >>tree/libcommon/base/glob.c
 	env -u WERROR make -s -C tree build/obj/libcommon/base/glob.o

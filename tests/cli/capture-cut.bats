@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures that were cut, damaged or padded: the whole events, then what is wrong.
+# Captures that are truncated, damaged or padded: the complete events, then the error.
 
 load helper
 load prepared
@@ -24,7 +24,7 @@ prepare_small() {
 	} >all.gz
 }
 
-# check_prefixes FILE: each length of it but the whole gives exactly its whole records.
+# check_prefixes FILE: each proper prefix yields exactly its complete records.
 check_prefixes() {
 	python3 - "$1" "$CUT" <<-'END'
 		import struct, subprocess, sys, zlib
@@ -66,17 +66,17 @@ check_prefixes() {
 	END
 }
 
-@test "capture cut: each prefix of a plain one gives its whole events, then the message" {
+@test "capture cut: each prefix of a plain capture yields its complete events, then the error" {
 	prepare_small
 	check_prefixes all
 }
 
-@test "capture cut: each prefix of a compressed one, over three members" {
+@test "capture cut: each prefix of a compressed capture of three members" {
 	prepare_small
 	check_prefixes all.gz
 }
 
-@test "capture cut: between two events, too, and with the events before counted" {
+@test "capture cut: truncation between two events, with the events before it counted" {
 	local end=64
 
 	prepare_small
@@ -97,21 +97,21 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	run -1 --separate-stderr kmes-dump -q short.gz
 	assert_equal "$output" "$(cat want)"
 	assert_equal "$stderr" "kmes-dump: short.gz: $CUT"
-	# An event that is missing inside does not go by unseen, either.
+	# An event missing in the middle is noticed, too.
 	{ head -c 64 all; tail -c +148 all; } >short
 	run -1 --separate-stderr kmes-dump -q short
 	assert_equal "$output" "$(tail -n +2 want)"
 	assert_equal "$stderr" "kmes-dump: short: has 5 events, but its end record says 6"
 }
 
-@test "capture cut: a cut one does not end the row" {
+@test "capture cut: a truncated capture does not end the list" {
 	prepare_small
 	head -c 200 all >short
 	run -1 --separate-stderr kmes-dump -q short all
 	assert_equal "$output" "$(head -1 want; cat want)"
 }
 
-@test "capture cut: zeros or junk behind the last member are skipped with a warning" {
+@test "capture cut: zeros or junk after the last member are skipped with a warning" {
 	local what
 
 	prepare_small
@@ -134,7 +134,7 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	done
 }
 
-@test "capture cut: junk behind a plain one, and sizes that lie, are named by their byte" {
+@test "capture cut: junk after a plain capture, and false sizes, are reported by offset" {
 	local size
 
 	prepare_small
@@ -143,9 +143,9 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(cat want)"
 	assert_equal "$stderr" "kmes-dump: odd: not an event at byte $size"
-	# An event of 128 MiB that is not there: no memory is taken for it.
+	# An event that claims 128 MiB: no memory is allocated for it.
 	{ cat all; printf '\0\0\0\x08'; head -c 100 /dev/zero; } >odd
-	# The sanitizer reserves more than that for itself.
+	# The sanitizer reserves more than that.
 	[[ $KMES_BIN == */asan/* ]] || ulimit -v 100000
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(cat want)"
@@ -154,7 +154,7 @@ kmes-dump: 6 events, 2 lost (cpu0: 2)"
 	assert_match "$stderr" 'not an event at byte'
 }
 
-# own_record PAYLOAD-HEX...: records of a capture's own, of CPU 0.
+# own_record PAYLOAD-HEX...: capture records, of CPU 0.
 own_record() {
 	python3 -c '
 import struct, sys
@@ -162,7 +162,7 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
     sys.stdout.buffer.write(struct.pack("<IIQQHB50x", 77 + len(payload), 77, 5, 1, 0, 0) + payload)' "$@"
 }
 
-@test "capture cut: one that was cut between two events is told behind cat(1), too" {
+@test "capture cut: truncation between two events is reported after cat(1), too" {
 	local file
 
 	prepare_small
@@ -177,7 +177,7 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 		run -1 kmes-stat -j -r $file
 		assert_match "$output" '"truncated":true'
 	done
-	# Recorded again, several in a row end each for itself.
+	# Recorded again, each capture in the list has its own end.
 	cp all other
 	printf '\377' | dd of=other bs=1 seek=32 conv=notrunc status=none
 	kmes-dump -q all other all -w again
@@ -187,44 +187,44 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	run -1 kmes-dump -q odd
 }
 
-@test "capture cut: a loss that cannot have been is damage" {
+@test "capture cut: an impossible loss is damage" {
 	local loss
 
 	prepare_small
-	# From 0 on, which would make no events at all of all there can be; and backwards.
+	# From 0, of which the length would wrap to 0; and backwards.
 	for loss in 82a5666972737400a46c617374cfffffffffffffffff 82a5666972737405a46c61737404; do
 		{ head -c 147 all; own_record $loss; tail -c +148 all; } >odd
 		run -1 --separate-stderr kmes-dump -q odd
 		assert_equal "$output" "$(head -1 want)"
 		assert_equal "$stderr" "kmes-dump: odd: invalid loss record before byte $((147 + 77 + ${#loss} / 2))"
 	done
-	# What we do not know is nothing to us.
+	# Unknown records are ignored.
 	{ head -c 147 all; own_record 81a16101; tail -c +148 all; } >odd
 	run -0 kmes-dump -q odd
 	assert_output "$(cat want)"
 }
 
-@test "capture cut: damage in a member comes behind the events that stand before it" {
+@test "capture cut: damage in a member is reported after the events before it" {
 	prepare_small
 	gzip -9nc all >one.gz
-	# A wrong checksum: every byte of the data was sound, but who knows?
+	# A wrong checksum: all data is intact, which cannot be known.
 	{ head -c -8 one.gz; printf 'XXXX'; tail -c 4 one.gz; } >odd
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(cat want)"
 	assert_match "$stderr" '^kmes-dump: odd: damaged gzip data after byte [0-9]+; the 6 events before it may be wrong$'
-	# The same where the end is seen to be wrong first.
+	# The same where the end record is wrong first.
 	{ head -c 147 all; tail -c +231 all; } | gzip -nc >one.gz
 	{ head -c -8 one.gz; printf 'XXXX'; tail -c 4 one.gz; } >odd
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$stderr" "kmes-dump: odd: has 5 events, but its end record says 6; the 5 events before it may be wrong"
-	# The first of three members is whole.
+	# The first of three members is intact.
 	size=$(head -c 300 all | gzip -9n | wc -c)
 	{ head -c "$size" all.gz; head -c 10 <(tail -c +$((size + 1)) all.gz); head -c 40 /dev/zero; } >odd
 	run -1 --separate-stderr kmes-dump -q odd
 	assert_equal "$output" "$(head -n 2 want)"
 }
 
-@test "capture cut: behind a damaged member reading goes on, and what is missing is counted" {
+@test "capture cut: reading continues after a damaged member, and missing events are counted" {
 	local missing
 
 	rings_start --slots=1 --exempt --capacity=16M
@@ -232,7 +232,7 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	kmes-dump -sq -w all.gz
 	kmes-dump -sq >want
 	cp all.gz odd.gz
-	# Its members hold 128 KiB each.
+	# Its members contain 128 KiB each.
 	(($(stat -c %s odd.gz) > 40000))
 	printf '\377%.0s' {1..64} |
 		dd of=odd.gz bs=1 seek=$(($(stat -c %s odd.gz) / 2)) conv=notrunc status=none
@@ -247,14 +247,14 @@ for payload in map(bytes.fromhex, sys.argv[1:]):
 	run -1 --separate-stderr kmes-stat -j -r odd.gz
 	assert_equal "$(jq .truncated <<<"$output")" true
 	assert_match "$stderr" '^kmes-stat: odd.gz: .*next valid member'
-	# The next one in the row is not concerned; a pipe cannot be gone back in.
+	# The next capture is not affected; a pipe is not seekable.
 	run -1 --separate-stderr kmes-dump odd.gz all.gz
 	assert_equal "$(tail -n 20000 <<<"$output")" "$(cat want)"
 	run -1 --separate-stderr kmes-dump -q - < <(cat odd.gz)
 	assert_equal "${#stderr_lines[@]}" 1
 }
 
-@test "capture cut: empty members and empty captures in a row are nothing special" {
+@test "capture cut: empty members and empty captures are accepted" {
 	local i
 
 	prepare_small

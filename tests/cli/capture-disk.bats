@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures on disks that are full or broken: said by name, with what is safe.
+# Captures on full or failing disks: reported by name, with the number of safe events.
 
 load helper
 
@@ -15,14 +15,14 @@ small_disk() {
 	mount -t tmpfs -o size="$1${2:+,$2}" none small 2>/dev/null || skip "tmpfs cannot be mounted here"
 }
 
-# Some 1.6 MB of events whose text does not compress.
+# About 1.6 MB of incompressible events.
 fill_rings() {
 	rings_start --slots=1 --exempt --capacity=4M
 	base64 -w 600 </dev/urandom | head -n 2000 |
 		sed 's/.*/{"type":"x","payload":{"fill":"&"}}/' | kmes-emit -i -
 }
 
-# check_safe FILE STDERR: it can be read up to there, and holds the events called safe.
+# check_safe FILE STDERR: it is readable up to there, and has the events reported safe.
 check_safe() {
 	local safe
 
@@ -35,7 +35,7 @@ check_safe() {
 	cmp <(printf '%s\n' "${lines[@]}") <(kmes-dump -sq -T none | head -n ${#lines[@]})
 }
 
-@test "capture disk: a full one is said, and what was written can be read" {
+@test "capture disk: a full disk is reported, and what was written is readable" {
 	fill_rings
 	small_disk 512K
 	run -1 --separate-stderr kmes-dump -sq -w small/plain
@@ -47,7 +47,7 @@ check_safe() {
 	check_safe small/packed.gz "$stderr"
 }
 
-@test "capture disk: full for a follower, which ends at once, with compression, too" {
+@test "capture disk: a follower ends at once on a full disk, with compression, too" {
 	fill_rings
 	small_disk 512K
 	for file in plain packed.gz; do
@@ -59,7 +59,7 @@ check_safe() {
 	done
 }
 
-@test "capture disk: full from the first byte on" {
+@test "capture disk: full from the first byte" {
 	fill_rings
 	for option in '' -z; do
 		# shellcheck disable=SC2086 # none or one
@@ -69,28 +69,28 @@ check_safe() {
 		run -1 --separate-stderr bash -c "kmes-dump -sq $option -w - >/dev/full"
 		assert_equal "$stderr" "kmes-dump: -: No space left on device; 0 events are safe"
 	done
-	# An empty capture fails no later than at its end.
+	# An empty capture fails at its end at the latest.
 	run -1 --separate-stderr kmes-dump -sq -t nothing -w /dev/full
 	assert_match "$stderr" '/dev/full: No space left'
-	# What is printed beside it was not disturbed.
+	# Printed output was not affected.
 	run -1 --separate-stderr kmes-dump -sq -n 1 -T none -w /dev/full --print
 	assert_match "$output" '^cpu0  #1  USR  x'
 }
 
-@test "capture disk: with --keep the oldest file goes first" {
+@test "capture disk: with --keep the oldest file is removed first" {
 	fill_rings
 	small_disk 1M
 	run -0 --separate-stderr kmes-dump -sq -w small/c.kmes --rotate-size=200K --keep=100
 	assert_equal "$stderr" ""
 	[[ ! -e $(echo small/c-000001-*.kmes) ]]
 	[[ -e $(echo small/c-000007-*.kmes) ]]
-	# What stayed is whole, and the newest.
+	# The remaining files are complete, and the newest.
 	kmes-dump -q -T none small/c-* >back
 	kmes-dump -sq -T none | tail -n "$(wc -l <back)" | cmp - back
 	(($(wc -l <back) > 700))
 }
 
-@test "capture disk: without other files of its own --keep does not save it" {
+@test "capture disk: --keep does not help without older files" {
 	fill_rings
 	small_disk 512K
 	head -c 200000 /dev/zero >small/c-000001-20260101T000000Z.kmes.bak
@@ -109,7 +109,7 @@ failing() {
 		env LD_PRELOAD="$KMES_TOP/build/tests/preload/failio.so" kmes-dump "$@"
 }
 
-@test "capture disk: errors of writing, syncing and closing are all said" {
+@test "capture disk: errors of write, sync and close are all reported" {
 	local call error file safe text
 
 	preload_only
@@ -120,23 +120,23 @@ failing() {
 			text='Input/output error'
 			[[ $error == EIO ]] || text='Disk quota exceeded'
 			for file in plain packed.gz; do
-				# Only when the disk took it, or nothing was said of it, it is safe.
+				# Events are safe only after a successful sync, or where none is possible.
 				safe=0
 				[[ $call != close ]] || safe=2000
 				failing $call /$file $error -sq -w $file
 				assert_status 1
 				assert_equal "$stderr" "kmes-dump: $file: $text; $safe events are safe"
-				# What is in there is whole, also where nobody would swear to it.
+				# The content is complete, even if it is not reported safe.
 				[[ $call == write ]] || kmes-dump -q -T none $file | cmp want -
 			done
 		done
 	done
-	# The disk is asked at a rotation, too.
+	# A rotation syncs, too.
 	failing fdatasync c-000001- EIO -sq -w c.kmes --rotate-size=200K
 	assert_status 1
 	assert_match "$stderr" '^kmes-dump: c-000001-[0-9TZ]+.kmes: Input/output error; 0 events are safe$'
 	rm c-*
-	# When it happens at a rotation nothing more is written.
+	# If that fails at a rotation nothing more is written.
 	failing close c-000002- EIO -sq -w c.kmes --rotate-size=200K
 	assert_status 1
 	assert_match "$stderr" '^kmes-dump: c-000002-[0-9TZ]+.kmes: Input/output error; [0-9]+ events are safe$'
@@ -145,7 +145,7 @@ failing() {
 	assert_match "$stderr" "; $(wc -l <back) events are safe"
 }
 
-@test "capture disk: full, and what it took is lost at the sync" {
+@test "capture disk: full, and written data lost at the sync" {
 	local file
 
 	preload_only
@@ -159,7 +159,7 @@ failing() {
 	done
 }
 
-@test "capture disk: the next file cannot be made: said, and the files before it are whole" {
+@test "capture disk: failing to create the next file is reported, earlier files are complete" {
 	local error events
 
 	preload_only
@@ -176,7 +176,7 @@ failing() {
 	done
 }
 
-@test "capture disk: with --keep the oldest goes also when the next file cannot be made" {
+@test "capture disk: with --keep the oldest is removed also when the next cannot be created" {
 	local error
 
 	preload_only
@@ -188,12 +188,12 @@ failing() {
 		assert_equal "$stderr" ""
 		[[ ! -e $(echo c-000002-*) && -e $(echo c-000003-*) && -e $(echo c-000005-*) ]]
 		kmes-dump -q -T none c-* | cmp - <(kmes-dump -sq -T none | tail -n "$(kmes-dump -q c-* | wc -l)")
-		# Nor does it when writing fails; what else is wrong costs no file.
+		# Nor does it if writing fails; other errors remove no file.
 		failing write c-0000 $error:3 -sq -w c.kmes --rotate-size=100M --keep=50
 		assert_status 0
 		[[ ! -e $(echo c-000005-*) && -e $(echo c-000006-*) ]]
 	done
-	# What went with them is not said to be safe.
+	# Removed events are not reported safe.
 	rm -f c-*
 	failing write c-000006- EIO -sq -w c.kmes --rotate-size=200K --keep=2
 	assert_status 1
@@ -201,14 +201,14 @@ failing() {
 	failing open c-0000 EACCES -sq -w c.kmes --rotate-size=200K --keep=50
 	assert_status 1
 	[[ -e $(echo c-000006-*) ]]
-	# Nothing left to remove.
+	# Nothing is left to remove.
 	rm c-*
 	failing open c-0000 ENOSPC -sq -w c.kmes --rotate-size=200K --keep=50
 	assert_status 1
 	assert_match "$stderr" '^kmes-dump: c-000001-[0-9TZ]+.kmes: No space left on device; 0 events are safe$'
 }
 
-@test "capture disk: without room for one more name, with and without --keep" {
+@test "capture disk: without space for another directory entry, with and without --keep" {
 	fill_rings
 	small_disk 8M nr_inodes=5
 	run -1 --separate-stderr kmes-dump -sq -w small/c.kmes --rotate-size=200K
@@ -219,7 +219,7 @@ failing() {
 	kmes-dump -q -T none small/c-* | cmp - <(kmes-dump -sq -T none | tail -n "$(kmes-dump -q small/c-* | wc -l)")
 }
 
-@test "capture disk: a folder that goes away, a name that is taken: the run ends, saying so" {
+@test "capture disk: a removed folder or an existing name ends the run with an error" {
 	local pid
 
 	rings_start --slots=1 --load=20000
@@ -246,7 +246,7 @@ failing() {
 	assert_equal "$(kmes-dump -q moved | wc -l)" "$(sed -n 's/.*; \([0-9]*\) events are safe/\1/p' dump.err)"
 }
 
-@test "capture disk: a folder that is not there, or not ours" {
+@test "capture disk: a folder that is missing or not writable" {
 	rings_start --slots=1
 	run -1 --separate-stderr kmes-dump -s -w missing/file
 	assert_equal "$stderr" "kmes-dump: missing/file: No such file or directory; 0 events are safe"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures: however a recorder ends, what it has read is in the file.
+# Captures: however a recorder ends, everything it read is in the file.
 
 load helper
 
-# The totals that a recorder's summary names, and how many events a file has, complete.
+# The totals in a recorder's summary, and the number of events in a complete file.
 summed() { sed -n 's/^kmes-dump: \([0-9]*\)\( of [0-9]*\)\? events, .*/\1/p' "$1" | tail -1; }
 held() {
 	kmes-dump -T none "$@" >held.out 2>held.err || { cat held.err; return 1; }
 	summed held.err
 }
 
-# record NAME ARGS...: in the background, until it has shown what was emitted.
+# record NAME ARGS...: in the background, until it has printed what was emitted.
 record() {
 	background "$@" && PID=$!
 	wait_until 10 has_bytes "$KMES_TMP/file" || wait_until 1 has_bytes "$KMES_TMP/file.gz"
@@ -33,8 +33,8 @@ has_bytes() { [[ -s $1 ]]; }
 		(($(summed dump.err) > 100))
 		assert_equal "$(held file)" "$(summed dump.err)"
 	done
-	# On a terminal SIGHUP ends it, too.
-	command -v script >/dev/null || skip "no script(1) here"
+	# With a terminal SIGHUP ends it, too.
+	command -v script >/dev/null || skip "script(1) is not installed"
 	rm -f file
 	background script script -qec "exec kmes-dump -w file >/dev/null" script.log
 	wait_until 10 has_bytes file
@@ -44,19 +44,19 @@ has_bytes() { [[ -s $1 ]]; }
 	(($(held file) > 100))
 }
 
-@test "capture end: SIGHUP without a terminal reopens the file, and nothing is missing" {
+@test "capture end: SIGHUP without a terminal reopens the file, without loss" {
 	local i
 
 	rings_start --slots=1 --load=20000
 	record dump kmes-dump -w file
 	kill -HUP $PID
 	sleep 0.3
-	# The name still holds our file: appended to.
+	# The name still refers to this file: appended to.
 	mv file file.1
 	kill -HUP $PID
 	wait_until 10 has_bytes file
 	sleep 0.3
-	# The name holds another one: replaced.
+	# The name refers to another file: replaced.
 	mv file file.2
 	echo other >file
 	kill -HUP $PID
@@ -72,13 +72,13 @@ has_bytes() { [[ -s $1 ]]; }
 	[[ $(grep -aco KMESCAP1 file.1) -ge 1 && $(grep -ao KMESCAP1 file.1 | wc -l) -eq 2 ]]
 }
 
-@test "capture end: SIGHUP without a terminal loses nothing of a packed one, either" {
+@test "capture end: SIGHUP without a terminal loses nothing of a compressed one" {
 	local i
 
 	rings_start --slots=1 --load=20000
 	record dump kmes-dump -z -w file
 	for i in 1 2 3 4 5 6; do
-		# Every other time the name still holds our file.
+		# Every other time the name still refers to this file.
 		((i % 2)) || mv file file.$i
 		kill -HUP $PID
 		wait_until 10 has_bytes file
@@ -109,7 +109,7 @@ has_bytes() { [[ -s $1 ]]; }
 	assert_equal "$(held file)" "$(summed dump.err)"
 }
 
-@test "capture end: a reader that goes away ends it quietly, the file is complete" {
+@test "capture end: a closed pipe ends it silently, the file is complete" {
 	rings_start --slots=1 --load=20000
 	run -0 --separate-stderr bash -c 'kmes-dump -w file --print -T none | head -n 5; exit "${PIPESTATUS[0]}"'
 	assert_equal "$stderr" ""
@@ -119,14 +119,14 @@ has_bytes() { [[ -s $1 ]]; }
 	assert_equal "$stderr" ""
 	run -0 --separate-stderr bash -c 'kmes-dump -z -w - | head -c 1000 >/dev/null; exit "${PIPESTATUS[0]}"'
 	assert_equal "$stderr" ""
-	# Also while nothing comes.
+	# Also while no events arrive.
 	sim_stop
 	rings_start --slots=1
 	run -0 --separate-stderr timeout 20 bash -c 'kmes-dump -w - | true; exit "${PIPESTATUS[0]}"'
 	assert_equal "$stderr" ""
 }
 
-@test "capture end: SIGUSR1 tells the totals and goes on" {
+@test "capture end: SIGUSR1 reports the totals and continues" {
 	rings_start --slots=1
 	kmes-emit -n 3 -t x
 	record dump kmes-dump -w file
@@ -142,7 +142,7 @@ has_bytes() { [[ -s $1 ]]; }
 
 has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 
-@test "capture end: three events and no more come to the file, and a kill -9 takes none back" {
+@test "capture end: only three events reach the file, and kill -9 removes none" {
 	local file
 
 	rings_start --slots=1
@@ -158,7 +158,7 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 	done
 }
 
-@test "capture end: kill -9 at 50 random moments costs nothing that is older than a second" {
+@test "capture end: kill -9 at 50 random moments loses nothing older than a second" {
 	command -v python3 >/dev/null || skip "no python3 here"
 	rings_start --slots=1 --load=100000 --capacity=64M
 	python3 - <<-'END'
@@ -246,7 +246,7 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 	END
 }
 
-@test "capture end: who is slow to read what is printed keeps nothing from the file" {
+@test "capture end: a slow reader of stdout does not delay the file" {
 	rings_start --slots=1 --exempt
 	mkfifo slow
 	exec {keep}<>slow
@@ -263,7 +263,7 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 	(($(grep -c '#' <<<"$output") >= $(wc -l <printed)))
 }
 
-@test "capture end: a pipe that takes nothing is given up a second after the signal" {
+@test "capture end: a blocked pipe is given up a second after the signal" {
 	local option
 
 	rings_start --slots=1 --load=20000
@@ -283,13 +283,13 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 	done
 }
 
-@test "capture end: a terminal that is stopped is given up as well" {
+@test "capture end: a stopped terminal is given up, too" {
 	command -v python3 >/dev/null || skip "no python3 here"
-	[[ -e /dev/ptmx ]] || skip "no terminals here"
+	[[ -e /dev/ptmx ]] || skip "no pseudoterminals"
 	rings_start --slots=1 --load=20000
 	run -0 --separate-stderr timeout 60 python3 - <<-'END'
 		import os, subprocess, time, tty
-		# Nobody reads them; the last piece that one takes can be less than it was given.
+		# They are not read; the last write to one may be partial.
 		pairs = [os.openpty() for _ in range(12)]
 		runs = []
 		for i, (_, other) in enumerate(pairs):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures: in which order -r prints them.
+# Captures: the order in which -r prints them.
 
 load helper
 load prepared
@@ -15,7 +15,7 @@ record_both() {
 	kmes-dump -sq -O cpu -w by.cpu
 }
 
-@test "capture order: as it was recorded, unless another is asked for" {
+@test "capture order: as recorded, unless another is requested" {
 	record_both
 	kmes-dump -q by.time | cmp live.time -
 	kmes-dump -q by.cpu | cmp live.cpu -
@@ -28,7 +28,7 @@ record_both() {
 			cat $file | kmes-dump -q -O $order - | cmp live.$order -
 		done
 	done
-	# In an order, too, which nobody has said anything about.
+	# Also without a recorded order.
 	dd if=/dev/zero of=by.cpu bs=1 seek=12 count=4 conv=notrunc status=none
 	kmes-dump -q by.cpu | cmp live.cpu -
 	for order in time cpu; do
@@ -36,7 +36,7 @@ record_both() {
 	done
 }
 
-@test "capture order: filters, counts and times choose from what is in order" {
+@test "capture order: filters, counts and times apply to the ordered events" {
 	local args
 
 	record_both
@@ -58,14 +58,14 @@ record_both() {
 	assert_equal "$stderr" "$(kmes-dump -s 2>&1 >/dev/null | tail -1)"
 }
 
-@test "capture order: recorded again, it is the new one, and each event keeps its boot" {
+@test "capture order: recorded again, it is the new order, and each event keeps its boot" {
 	local boot=00112233445566778899aabbccddeeff
 
 	record_both
 	kmes-dump -q -O time by.cpu -w again
 	kmes-dump -q again | cmp live.time -
 	kmes-dump -q -O time by.cpu -w - --gzip | kmes-dump -q -O time - | cmp live.time -
-	# Of two boots, merged.
+	# Two boots, merged.
 	kmes-dump -sq -c 0 -w a
 	kmes-dump -sq -c 1 -w b
 	python3 -c 'import sys
@@ -91,7 +91,7 @@ with open("b", "r+b") as b:
 	kmes-dump -q a b.gz | cmp live.cpu -
 }
 
-@test "capture order: a flood of a follower comes back as it was printed, in either order" {
+@test "capture order: a follower's flood is replayed as printed, in either order" {
 	rings_start --slots=3 --load=60000 --capacity=256K
 	for options in '' '-O time' '-O cpu'; do
 		# shellcheck disable=SC2086 # words
@@ -101,7 +101,7 @@ with open("b", "r+b") as b:
 		kmes-dump -q $options file | cmp live -
 		kmes-dump -q file | cmp live -
 	done
-	# The other way round nothing is lost, and each CPU keeps its sequence.
+	# In the other order nothing is lost, and each CPU keeps its sequence.
 	for order in cpu time; do
 		kmes-dump -q -T none -O $order file >got
 		cmp <(sort got) <(kmes-dump -q -T none file | sort)
@@ -112,7 +112,7 @@ with open("b", "r+b") as b:
 	kmes-dump -q -T epoch -O time file | grep -v '^---' | cut -d' ' -f1 | LC_ALL=C sort -c
 }
 
-@test "capture order: what a follower lost comes back as it was printed, with filters, too" {
+@test "capture order: a follower's losses are replayed as printed, with filters, too" {
 	local args
 
 	rings_start --slots=2 --load=40000 --capacity=64K
@@ -120,7 +120,7 @@ with open("b", "r+b") as b:
 		# shellcheck disable=SC2086 # words
 		background dump kmes-dump $args --print -w file
 		wait_until 10 test -s dump.out
-		# While it stands still the rings go round.
+		# While it is stopped the rings wrap.
 		kill -STOP "$(tool_of $!)"
 		sleep 1
 		kill -CONT "$(tool_of $!)"
@@ -132,12 +132,12 @@ with open("b", "r+b") as b:
 		kmes-dump $args file >back 2>back.err
 		cmp dump.out back
 		assert_equal "$(sed 's/ of [0-9]*//' back.err)" "$(sed '1d; s/ of [0-9]*//' dump.err)"
-		# What the filter left out is not lost.
+		# Events that the filter excludes are not lost.
 		assert_equal "$(kmes-dump file 2>&1 >/dev/null)" "$(sed 's/ of [0-9]*//' back.err)"
 	done
 }
 
-# far_apart MIB: a capture with so much of CPU 1 before the one event of CPU 0, the earliest.
+# far_apart MIB: a capture with this much of CPU 1 before the one event of CPU 0, the earliest.
 far_apart() {
 	command -v python3 >/dev/null || skip "no python3 here"
 	python3 - "$1" <<-'END'
@@ -157,7 +157,7 @@ far_apart() {
 	END
 }
 
-@test "capture order: what lies farther apart than the window stays so, and that is said" {
+@test "capture order: events farther apart than the window are not reordered, with a note" {
 	far_apart 60
 	run -0 --separate-stderr kmes-dump -q -T none --width=12 -O time far
 	assert_equal "$stderr" ""
@@ -166,12 +166,12 @@ far_apart() {
 	run -0 --separate-stderr kmes-dump -q -T none --width=12 -O time far
 	assert_equal "$stderr" "kmes-dump: 1 events were too far apart to be sorted"
 	assert_equal "${#lines[@]} ${lines[0]}" "1281 cpu1  #1  US"
-	# No more memory than that is taken.
+	# No more memory than that is used.
 	[[ $KMES_BIN == */asan/* ]] || ulimit -v 250000
 	kmes-dump -q -O cpu far >/dev/null
 }
 
-# has_read PID FILE: all of it.
+# has_read PID FILE: entirely.
 has_read() {
 	local fd
 
@@ -182,7 +182,7 @@ has_read() {
 	return 1
 }
 
-@test "capture order: in a pipe that brings nothing, and a file that grows, none is held for long" {
+@test "capture order: of an idle pipe and a growing file no event is held for long" {
 	local end
 
 	record_both
@@ -197,7 +197,7 @@ has_read() {
 	end_of $!
 	assert_status 0
 	cmp <(sort dump.out) <(sort live.cpu)
-	# What ends it gives what is held, too.
+	# When it ends, held events are printed, too.
 	head -c $end by.time >grows
 	for args in '-d 1' '-b @1795983690'; do
 		# shellcheck disable=SC2086 # words

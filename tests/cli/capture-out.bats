@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures: which files a recorder overwrites, removes and shares, and which never.
+# Captures: which files a recorder overwrites, removes and shares.
 
 load helper
 load prepared
 
-# prepare_keep: a capture `all`, and a file `keep` that is to stay as it is.
+# prepare_keep: a capture `all`, and a file `keep` that must not change.
 prepare_keep() {
 	prepare_mixed
 	kmes-dump -sq -w all
@@ -15,7 +15,7 @@ prepare_keep() {
 
 assert_kept() { cmp keep kept; }
 
-@test "capture out: wrong usage leaves the file as it is" {
+@test "capture out: a usage error does not change the file" {
 	local args
 
 	prepare_keep
@@ -33,7 +33,7 @@ assert_kept() { cmp keep kept; }
 	done
 }
 
-@test "capture out: what is no capture replaces nothing, also when it comes late through a pipe" {
+@test "capture out: malformed input replaces nothing, also late through a pipe" {
 	local i
 
 	prepare_keep
@@ -55,17 +55,17 @@ assert_kept() { cmp keep kept; }
 		run -1 kmes-dump -q $i missing . -w keep
 		assert_kept
 	done
-	# The first that is one will do.
+	# One valid capture is enough.
 	run -1 --separate-stderr kmes-dump -q text empty all missing -w keep
 	kmes-dump -q keep | cmp - <(kmes-dump -q all)
-	# One without events is one, too.
+	# A capture without events is valid.
 	kmes-dump -sq -t nothing -c 0 -a 2030-01-01 -w none
 	kmes-dump -q -r - -w keep < <(sleep 0.2; cat none)
 	run -0 --separate-stderr kmes-dump keep
 	assert_equal "$stderr" "$(kmes-dump none 2>&1 >/dev/null)"
 }
 
-@test "capture out: while no capture has begun, whatever ends the run replaces nothing" {
+@test "capture out: a run that ends before any input began replaces nothing" {
 	prepare_keep
 	mkfifo fifo
 	exec {to}<>fifo
@@ -100,7 +100,7 @@ assert_kept() { cmp keep kept; }
 	exec {to}>&-
 }
 
-@test "capture out: a CPU that no capture has is wrong usage, a silent one is not" {
+@test "capture out: a CPU that no capture has is a usage error, an idle one is not" {
 	prepare_mixed
 	kmes-dump -sq -w all
 	for args in '-c 9' '-c 0,9' '-c 2-9' '-c 1 -c 9' '-c 9 -f' '-c 9 -O cpu' '-c 9 -w x'; do
@@ -113,11 +113,11 @@ assert_kept() { cmp keep kept; }
 	[[ ! -e x ]]
 	run -0 kmes-dump -q -c 1-9 all
 	assert_output "$(kmes-dump -sq -c 1)"
-	# Its ring may have been there, with nothing in it.
+	# Its ring may have existed and been empty.
 	kmes-dump -sq -c 1 -w one
 	run -0 kmes-dump -q -c 0 one
 	assert_output ""
-	# Behind it there may be one that has more.
+	# A later capture may have more.
 	python3 -c '
 data = bytearray(open("all", "rb").read())
 data[56] = 12
@@ -127,7 +127,7 @@ open("more", "wb").write(data)'
 	assert_output ""
 	run --separate-stderr kmes-dump -c 12 all more
 	assert_usage_error "this CPU has no ring: '12'"
-	# One that does not say how many it had refuses none.
+	# A capture of an unknown number of CPUs refuses none.
 	dd if=/dev/zero of=more bs=1 seek=56 count=4 conv=notrunc status=none
 	run -0 kmes-dump -q -c 9 more
 	run --separate-stderr kmes-stat -r all -c 9
@@ -136,7 +136,7 @@ open("more", "wb").write(data)'
 	assert_equal "$(jq .events <<<"$output")" "$(kmes-dump -sq -c 0 | grep -vc ^---)"
 }
 
-@test "capture out: --keep removes nothing that is still to be read" {
+@test "capture out: --keep removes no pending input" {
 	local name
 
 	rings_start --slots=1 --exempt
@@ -153,14 +153,14 @@ open("more", "wb").write(data)'
 	done
 	run -1 kmes-dump -r - -w ./c.kmes --rotate-size=1K --keep=2 <"$(echo c-000001-*)"
 	diff -r <(ls c-*) <(cd apart && ls)
-	# Without it they are safe, and from elsewhere --keep may do its work.
+	# Without it they are safe, and --keep works in other folders.
 	kmes-dump -q c-000001-* c-000002-* -w c.kmes --rotate-size=1K
 	kmes-dump -q apart/c-* -w c.kmes --rotate-size=1K --keep=3
 	assert_equal "$(printf '%s\n' c-* | wc -l)" 3
 	kmes-dump -q -T none c-* | cmp - <(kmes-dump -sq -T none | tail -n "$(kmes-dump -q c-* | wc -l)")
 }
 
-@test "capture out: --keep passes over what another recorder writes, and what is no file" {
+@test "capture out: --keep skips files of other recorders, and what is not a file" {
 	local pid
 
 	rings_start --slots=1 --exempt
@@ -178,7 +178,7 @@ open("more", "wb").write(data)'
 	kill -TERM $pid
 	end_of $pid
 	assert_status 0
-	# The oldest of them is the other's, and whole.
+	# The oldest one is the other recorder's, and complete.
 	assert_equal "$(find . -type f -name 'c-??????-*' | sort | head -n 1 | xargs kmes-dump -q -T none | tail -n 1)" \
 		'cpu0  #303  USR  more  {}'
 }
@@ -198,7 +198,7 @@ open("more", "wb").write(data)'
 		end_of $!
 		assert_status 0
 		kmes-dump -q -T none $file | tail -n 1 | grep ' y '
-		# Who was killed holds nothing.
+		# A killed recorder releases its lock.
 		background dump kmes-dump -w $file
 		wait_until 10 test -s $file
 		kill -KILL $!
@@ -206,7 +206,7 @@ open("more", "wb").write(data)'
 		kmes-dump -sq -w $file
 		kmes-dump -q $file >/dev/null
 	done
-	# What is no file is shared.
+	# What is not a regular file is shared.
 	kmes-dump -sq -w /dev/null
 }
 
@@ -233,12 +233,12 @@ catches() {
 	kill -INT $!
 	end_of $!
 	assert_status 130
-	# So does the time, and totals are told.
+	# So does -d, and totals are printed.
 	run -0 --separate-stderr timeout 20 kmes-dump -q -d 0.3 -w fifo
 	assert_equal "$stderr" ""
 	run -0 timeout 20 kmes-dump -q -b "@$(date -d '+1 second' +%s)" -w fifo
 	background dump kmes-dump -w fifo
-	# Before it is caught it would end the run.
+	# Uncaught it would kill the program.
 	wait_until 10 catches $! 10
 	kill -USR1 $!
 	wait_for_line dump.err '^kmes-dump: 0 events, 0 lost$'

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures that come through pipes, or grow while they are read.
+# Captures from pipes, or growing while they are read.
 
 load helper
 
 summed() { sed -n 's/^kmes-dump: \([0-9]*\)\( of [0-9]*\)\? events, .*/\1/p' "$1" | tail -1; }
 
-# write_slowly FILE: byte by byte, with a pause now and then.
+# write_slowly FILE: byte by byte, with pauses.
 write_slowly() {
 	local size
 
@@ -31,7 +31,7 @@ write_slowly() {
 	done
 }
 
-@test "capture pipe: a FIFO that is opened late, written in pieces, and cut" {
+@test "capture pipe: a FIFO opened late, written in pieces, and truncated" {
 	local size
 
 	rings_start --slots=1 --exempt
@@ -59,7 +59,7 @@ write_slowly() {
 		"kmes-dump: fifo: truncated (still being written?)"
 }
 
-@test "capture pipe: written and read live, each event comes through at once" {
+@test "capture pipe: written and read live, each event arrives at once" {
 	local i option
 
 	rings_start --slots=2
@@ -80,7 +80,7 @@ write_slowly() {
 	done
 }
 
-@test "capture pipe: a flood through a live pipe arrives whole" {
+@test "capture pipe: a flood through a live pipe arrives completely" {
 	rings_start --slots=2 --load=50000
 	kmes-dump -d 2 -w - 2>write.err | kmes-dump -T none -r - >got 2>read.err
 	assert_equal "$(summed read.err)" "$(summed write.err)"
@@ -98,7 +98,7 @@ has_opened() {
 	return 1
 }
 
-@test "capture pipe: while nothing comes signals, -d and a closed stdout are obeyed" {
+@test "capture pipe: an idle pipe does not delay signals, -d and a closed stdout" {
 	mkfifo fifo
 	exec {keep}<>fifo
 	background dump kmes-dump -r fifo
@@ -117,7 +117,7 @@ has_opened() {
 	end_of $!
 	assert_status 143
 	exec {keep}>&-
-	# Nobody has opened the other end.
+	# The other end is not open.
 	background dump kmes-dump -r fifo
 	wait_until 10 has_opened $! fifo
 	kill -USR1 $!
@@ -136,7 +136,7 @@ has_opened() {
 	assert_status 143
 }
 
-@test "capture pipe: -f shows what another kmes-dump writes, as it comes" {
+@test "capture pipe: -f prints what another kmes-dump writes, as it is written" {
 	local reader file i
 
 	rings_start --slots=2 --exempt
@@ -155,7 +155,7 @@ has_opened() {
 		wait_for_lines read.out 1003 10
 		kill -TERM $WRITER
 		end_of $WRITER
-		# The end of the capture is not that of the follower.
+		# The end of the capture does not end the follower.
 		sleep 0.3
 		kill -INT $reader
 		end_of $reader
@@ -165,7 +165,7 @@ has_opened() {
 	done
 }
 
-@test "capture pipe: -f ends by -n, -d and -b, and when the file is begun anew" {
+@test "capture pipe: -f ends by -n, -d and -b, and when the file is overwritten" {
 	local reader
 
 	rings_start --slots=1
@@ -190,7 +190,7 @@ has_opened() {
 	assert_equal "$(wc -l <got)" 5
 }
 
-@test "capture pipe: a stopped read dies by the signal, whatever it passes over" {
+@test "capture pipe: a read ends by a signal even while it skips events" {
 	rings_start --slots=1 --exempt --capacity=16M
 	kmes-emit -n 50000 -t x
 	kmes-dump -sq -w f

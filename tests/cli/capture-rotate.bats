@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures in files that follow each other: names, sizes, times, and how many are kept.
+# Rotated captures: names, sizes, times, and how many are kept.
 
 load helper
 
@@ -10,25 +10,25 @@ NAME='c-[0-9]{6}-[0-9]{8}T[0-9]{6}Z\.kmes'
 emit() { yes '{"type":"x","payload":{"fill":"0123456789012345678901234567890123456789"}}' |
 	head -n "$1" | kmes-emit -i -; }
 
-# each_once LAST FILES...: by the order of their names: sequences 1 to LAST, each file whole.
+# each_once LAST FILES...: in the order of their names: sequences 1 to LAST, each file complete.
 each_once() {
 	local last=$1
 
 	shift
 	kmes-dump -q -T none "$@" | sed -nE 's/^cpu0  #([0-9]+) .*/\1/p' >seqs
 	cmp <(seq 1 "$last") seqs || return 1
-	# Each by itself.
+	# Each file alone.
 	printf '%s\0' "$@" | xargs -0 -n 1 -P 2 kmes-dump -q >/dev/null
 }
 
-# has_recorded PID COUNT: it says that so many events were read.
+# has_recorded PID COUNT: its status reports this many events.
 has_recorded() {
 	kill -USR1 "$1"
 	sleep 0.1
 	grep -q "^kmes-dump: $2 events, 0 lost\$" dump.err
 }
 
-@test "capture rotate: over 1200 files by size, across steps of the clock: nothing lost or doubled" {
+@test "capture rotate: over 1200 files by size, across clock steps: nothing lost or duplicated" {
 	local pid count preload=$STEPCLOCK
 
 	[[ $KMES_BIN != */asan/* ]] || preload=
@@ -50,7 +50,7 @@ has_recorded() {
 	count=$(printf '%s\n' c-*.kmes | wc -l)
 	((count > 1200))
 	run ! grep -Evx "$NAME" <(printf '%s\n' c-*)
-	# Names sort as the files were made, whatever the clock said.
+	# Names sort in the order of creation, whatever the clock does.
 	assert_equal "$(printf '%s\n' c-* | LC_ALL=C sort | cut -d- -f2)" "$(seq -f %06g 1 "$count")"
 	[[ -z $preload ]] || run ! sort -c <(printf '%s\n' c-* | cut -d- -f3)
 	each_once 10000 c-*
@@ -68,16 +68,16 @@ has_recorded() {
 	kmes-dump -sq -w c.kmes --rotate-size=8K
 	for file in $(printf '%s\n' c-* | head -n -1); do
 		size=$(stat -c %s "$file")
-		# past the size by less than an event, and the end record
+		# exceeds the size by less than an event, and the end record
 		((size >= 8192 && size < 8192 + event + 100)) || { echo "$file: $size"; return 1; }
 	done
 	each_once 1000 c-*
-	# An event that is larger has a file of its own; none is empty.
+	# A larger event has its own file; no file is empty.
 	kmes-dump -sq -n 5 -w d.kmes --rotate-size=1
 	assert_equal "$(printf '%s\n' d-* | wc -l)" 5
 }
 
-@test "capture rotate: compressed, all of it is there" {
+@test "capture rotate: compressed, all events are present" {
 	rings_start --slots=1 --exempt --capacity=16M
 	emit 40000
 	kmes-dump -sq -w c.kmes.gz --rotate-size=20K
@@ -85,7 +85,7 @@ has_recorded() {
 	each_once 40000 c-*
 }
 
-@test "capture rotate: by time, by both, while events come" {
+@test "capture rotate: by time, and by both, during load" {
 	local count pid
 
 	rings_start --slots=1 --load=2000
@@ -108,7 +108,7 @@ has_recorded() {
 	for file in d-*; do (($(stat -c %s "$file") < 21000)); done
 }
 
-@test "capture rotate: a quiet time makes no empty files" {
+@test "capture rotate: idle periods create no empty files" {
 	rings_start --slots=1
 	kmes-emit -t x
 	background dump kmes-dump -w c.kmes --rotate-time=0.1
@@ -119,7 +119,7 @@ has_recorded() {
 	assert_equal "$(kmes-dump -q c-* | wc -l)" 1
 }
 
-@test "capture rotate: across a step of the clock the numbers keep the order" {
+@test "capture rotate: numbers keep the order across a clock step" {
 	local pid
 
 	preload_only
@@ -135,14 +135,14 @@ has_recorded() {
 	kill -TERM $pid
 	end_of $pid
 	assert_status 0
-	# In the order of the names their times are not in order, and the events are.
+	# In the order of names the events are ordered, their times are not.
 	run ! sort -c <(printf '%s\n' c-* | cut -d- -f3)
 	each_once "$(sed -n 's/^kmes-dump: \([0-9]*\) events, 0 lost$/\1/p' dump.err)" c-*
-	# A jump ahead by an hour was not taken for time that went by.
+	# An hour's step ahead does not count as elapsed time.
 	(($(printf '%s\n' c-* | wc -l) < 40))
 }
 
-@test "capture rotate: --keep holds exactly so many, and is blind to other names" {
+@test "capture rotate: --keep keeps exactly that many, and ignores other names" {
 	local other
 
 	rings_start --slots=1 --exempt
@@ -157,18 +157,18 @@ has_recorded() {
 	kmes-dump -sq -w c.kmes --rotate-size=2K --keep=7
 	assert_equal "$(find . -regextype egrep -regex "./$NAME" | wc -l)" 7
 	assert_equal "$(grep -lx mine -- * 2>/dev/null | wc -l)" 10
-	# The newest ones stayed.
+	# The newest ones remain.
 	mapfile -t kept < <(find . -regextype egrep -regex "./$NAME" | sort)
 	kmes-dump -q -T none "${kept[@]}" >got
 	kmes-dump -sq -T none | tail -n "$(wc -l <got)" | cmp - got
-	# At the start there may be too many already.
+	# There may be too many already at the start.
 	kmes-dump -sq -n 1 -w c.kmes --rotate-size=2K --keep=2
 	assert_equal "$(find . -regextype egrep -regex "./$NAME" | wc -l)" 2
 	kmes-dump -sq -w c.kmes --rotate-size=2K --keep=1
 	assert_equal "$(find . -regextype egrep -regex "./$NAME" | wc -l)" 1
 }
 
-@test "capture rotate: a rerun goes on after the highest number, in any folder" {
+@test "capture rotate: a rerun continues after the highest number, in any folder" {
 	rings_start --slots=1 --exempt
 	emit 100
 	mkdir "sub dir"
@@ -176,13 +176,13 @@ has_recorded() {
 	kmes-dump -sq -w "sub dir/c.kmes" --rotate-size=4K
 	[[ -e $(echo "sub dir"/c-000042-*.kmes) && ! -e $(echo "sub dir"/c-000001-*.kmes) ]]
 	each_once 100 "sub dir"/c-00004[2-9]-*
-	# Past six digits there are seven.
+	# After six digits come seven.
 	: >e-999999-20200101T000000Z
 	kmes-dump -sq -n 1 -w e --rotate-size=4K
 	[[ -e $(echo e-1000000-????????T??????Z) ]]
 	kmes-dump -sq -n 1 -w e --rotate-size=4K
 	[[ -e $(echo e-1000001-????????T??????Z) ]]
-	# Names with and without an ending, and with dots.
+	# Names with and without an extension, and with dots.
 	for file in plain .hidden a.b.kmes x.tar.gz; do
 		kmes-dump -sq -n 1 -w $file --rotate-size=1M
 	done
@@ -193,7 +193,7 @@ has_recorded() {
 	grep -Eqx 'x-000001-[0-9T]+Z\.tar\.gz' names
 }
 
-@test "capture rotate: SIGHUP goes on in the next file" {
+@test "capture rotate: SIGHUP continues in the next file" {
 	local pid
 
 	rings_start --slots=1 --load=2000

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Captures: what -r prints is what the live run printed, with every option that chooses.
+# Captures: -r prints what the live run printed, with every filter option.
 
 load helper
 load prepared
 
-# same ARGS...: a snapshot prints what the capture `all` gives, summary apart from its source.
+# same ARGS...: a snapshot prints the same as the capture `all`, except the source in the summary.
 same() {
 	kmes-dump -s "$@" >live.out 2>live.err
 	kmes-dump -r all "$@" >back.out 2>back.err
@@ -14,7 +14,7 @@ same() {
 	assert_equal "$(cat back.err)" "$(grep -v ': source ' live.err)"
 }
 
-@test "capture: text and JSON are those of the live run, byte for byte" {
+@test "capture: text and JSON equal those of the live run, byte for byte" {
 	prepare_mixed
 	kmes-dump -sq -w all
 	same
@@ -30,7 +30,7 @@ same() {
 	same --width=40
 }
 
-@test "capture: --print shows beside -w what it shows without" {
+@test "capture: --print prints the same with -w as without" {
 	prepare_mixed
 	kmes-dump -s >live 2>live.err
 	kmes-dump -s -w all --print >both 2>both.err
@@ -41,7 +41,7 @@ same() {
 	cmp <(kmes-dump -q all) <(kmes-dump -q quiet)
 }
 
-@test "capture: the filters choose in a capture as they do live" {
+@test "capture: filters select the same events as live" {
 	prepare_mixed
 	kmes-dump -sq -w all
 	same -t 'app.*'
@@ -66,12 +66,12 @@ same() {
 	assert_equal "$(grep -c '^2026' <<<"$output")" \
 		"$(kmes-dump -sqj | jq 'select(.type and .ts_ns >= 1795983683000000000 and
 			.ts_ns <= 1795983683500000000).seq' | wc -l)"
-	# The one before the first event is the next day's.
+	# A time before the first event is on the next day.
 	run -0 kmes-dump -q all -a 20:21:21 -T none
 	assert_equal "$(grep -vc '^---' <<<"$output" || true)" 0
 }
 
-@test "capture: a filtered one holds the loss that was, and shows none that was not" {
+@test "capture: a filtered capture has the real losses and no others" {
 	prepare_mixed
 	kmes-dump -sq -w some -t 'app.t1'
 	kmes-dump -s -t 'app.t1' >live 2>live.err
@@ -84,12 +84,12 @@ same() {
 	run -0 kmes-dump -qL few
 }
 
-@test "capture: read in another time zone, locale and boot it is the same" {
+@test "capture: the same output in another time zone, locale and boot" {
 	local boot=00112233-4455-6677-8899-aabbccddeeff
 
 	localedef -i tr_TR -f UTF-8 "$KMES_TMP/tr_TR.UTF-8" || skip "no locale sources (package locales)"
 	export LOCPATH=$KMES_TMP
-	# What that locale would print or compare otherwise: 1.5, and "I" and "i".
+	# What that locale would print or compare differently: 1.5, and "I" and "i".
 	event 2 1 1795983690000000000 floats.I 82a178cb3ff8000000000000a169a149
 	prepare_mixed
 	kmes-dump -sq -w all
@@ -106,13 +106,13 @@ same() {
 	run ! cmp -s live <(TZ=Asia/Kolkata kmes-dump -q -T local all)
 	LC_ALL=tr_TR.UTF-8 run -0 kmes-dump -q -T none all -m 'x>1.25' -t '*.I' -o USERSPACE
 	assert_equal "$(grep -v ^--- <<<"$output")" 'cpu2  #1  USR  floats.I  {x: 1.5, i: "I"}'
-	# As if another boot had written it: its id stands at byte 32.
+	# As if written by another boot, whose id is at byte 32.
 	cp all other
 	sed 's/-//g; s/../\\x&/g' <<<"$boot" | xargs -0 printf '%b' | head -c 16 |
 		dd of=other bs=1 seek=32 conv=notrunc status=none
 	kmes-dump -q -j --with-boot other >back
 	assert_equal "$(jq -r .boot back | sort -u)" $boot
-	# Recorded again, and behind one of this boot, the id stays with its events.
+	# Recorded again after a capture of this boot, events keep their id.
 	kmes-dump -q -r all -r other -w again
 	kmes-dump -q -j --with-boot all other >want
 	kmes-dump -q -j --with-boot again >got
@@ -139,7 +139,7 @@ same() {
 	cmp live back
 }
 
-@test "capture: several in a row read as one stream, in the order given" {
+@test "capture: several captures are read as one stream, in the order given" {
 	prepare_mixed
 	kmes-dump -sq -c 0 -w a
 	kmes-dump -sq -c 1 -w b.gz
@@ -157,12 +157,12 @@ same() {
 	cmp want back
 	gzip -c a | cat - b.gz | kmes-dump -q -r - >back
 	cmp want back
-	# A plain one behind a compressed one is not a member.
+	# A plain capture after a compressed one is not a member.
 	run --separate-stderr kmes-dump -q <(cat b.gz a)
 	assert_match "$stderr" 'ignoring data after the last gzip member'
 }
 
-@test "capture: one that cannot be read is said, and the others are printed" {
+@test "capture: an unreadable one is reported, and the others are printed" {
 	prepare_mixed
 	kmes-dump -sq -w all
 	kmes-dump -q all >want
@@ -178,13 +178,13 @@ kmes-dump: missing: No such file or directory"
 	assert_equal "$stderr" "kmes-dump: empty: not a KMES capture: empty file"
 	run -1 --separate-stderr kmes-dump -q .
 	assert_equal "$stderr" "kmes-dump: .: cannot read: Is a directory"
-	# What -w would replace stays when there is nothing to replace it with.
+	# -w does not replace a file if there is nothing to write.
 	cp all keep
 	run -1 kmes-dump -q -r other -w keep
 	cmp all keep
 }
 
-@test "capture: never written onto the file that is read" {
+@test "capture: is never written over the file being read" {
 	prepare_mixed
 	kmes-dump -sq -w all
 	cp all copy
@@ -204,7 +204,7 @@ kmes-dump: missing: No such file or directory"
 	cmp all copy
 }
 
-@test "capture: new files are for their owner alone, an existing one is replaced" {
+@test "capture: new files are private to their owner, an existing one is replaced" {
 	prepare_mixed
 	(umask 0 && kmes-dump -sq -w new && kmes-dump -sq -w r.kmes --rotate-size=1K)
 	assert_equal "$(stat -c %a new r-* | sort -u)" 600
@@ -213,12 +213,12 @@ kmes-dump: missing: No such file or directory"
 	kmes-dump -sq -w old
 	cmp <(kmes-dump -q old) <(kmes-dump -q new)
 	assert_equal "$(stat -c %a old)" 640
-	# Not before the source is open.
+	# Not before the source is opened.
 	KMES_SOURCE=sim:/nonexistent run -1 kmes-dump -s -w new
 	kmes-dump -q new >/dev/null
 }
 
-@test "capture: gzip by -z, by level, by the name's end" {
+@test "capture: gzip by -z, by level, by the name's extension" {
 	prepare_mixed
 	kmes-dump -sq >want
 	kmes-dump -sq -z -w one
@@ -262,7 +262,7 @@ kmes-dump: missing: No such file or directory"
 	[[ ! -e x ]]
 }
 
-@test "capture: kmes-stat -r sums it up" {
+@test "capture: kmes-stat -r summarizes it" {
 	prepare_mixed
 	kmes-dump -sq -w all
 	run -0 kmes-stat -j -r all

@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-dump: which events pass - types, origins, CPUs, fields, times.
+# kmes-dump: filters by type, origin, CPU, field and time.
 
 load helper
 load prepared
 
 T=1795983682 # 2026-11-29T20:21:22Z
 
-# The sequences of the events that pass, in one line.
+# The sequences of the events that pass, on one line.
 passing() {
 	run -0 --separate-stderr kmes-dump -s -j "$@"
 	jq -r 'select(.type) | .seq' <<<"$output" | paste -sd' '
 }
 
-# An event a second: app.login, app.logout, db.query, net.open, kernel, Application.
+# An event per second: app.login, app.logout, db.query, net.open, kernel, Application.
 sample() {
 	event 0 1 ${T}000000000 app.login 82a475736572a5616c696365a3706964cd1267
 	event 0 2 $((T + 1))123456789 app.logout 82a475736572a3626f62a370696407
@@ -24,7 +24,7 @@ sample() {
 	prepared_start
 }
 
-@test "dump filters: types are globs, any of them, and exclusions win" {
+@test "dump filters: types are globs, alternatives, and exclusions win" {
 	sample
 	assert_equal "$(passing -t app.login)" 1
 	assert_equal "$(passing -t 'app.*')" "1 2"
@@ -36,7 +36,7 @@ sample() {
 	assert_equal "$(passing --type='*n*e*')" "4 5"
 }
 
-@test "dump filters: the locale changes no match" {
+@test "dump filters: matching does not depend on the locale" {
 	sample
 	export LC_ALL=tr_TR.UTF-8
 	assert_equal "$(passing -t '[A-Z]*')" 6
@@ -70,7 +70,7 @@ sample() {
 	assert_equal "$(passing -t 'app.*' -o host)" ""
 }
 
-@test "dump filters: the summary tells what was read, and only then" {
+@test "dump filters: the summary reports what was read, with filters only" {
 	sample
 	run --separate-stderr kmes-dump -s -t app.login
 	assert_equal "${stderr_lines[-1]}" "kmes-dump: 1 of 6 events, 0 lost"
@@ -121,7 +121,7 @@ sample() {
 	assert_equal "$(passing -b 400s)" "1 2"
 }
 
-@test "dump filters: -c reads these CPUs alone, and one without a ring is wrong usage [A5 A7 A8]" {
+@test "dump filters: -c reads these CPUs only, one without a ring is a usage error [A5 A7 A8]" {
 	local cpu
 
 	for cpu in 0 1 3 5; do
@@ -142,7 +142,7 @@ sample() {
 	assert_usage_error "'6-9'"
 }
 
-@test "dump filters: a source of holes alone is an error" {
+@test "dump filters: a source with only holes is an error" {
 	: >"$KMES_TMP/events"
 	prepared_start --slots=4
 	run --separate-stderr kmes-dump -s

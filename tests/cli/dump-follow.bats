@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-dump: following - several at once, its end, pipes, full disks, quiet rings, floods.
+# kmes-dump: following - several at once, ending, pipes, full disks, idle rings, floods.
 
 load helper
 
@@ -32,7 +32,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	done
 }
 
-@test "dump follow: starts at the oldest survivor, or with --new behind the newest [D0 R10]" {
+@test "dump follow: starts at the oldest event, or with --new after the newest [D0 R10]" {
 	rings_start --slots=1
 	kmes-emit -t old
 	background all kmes-dump
@@ -69,7 +69,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_output ""
 }
 
-@test "dump follow: signals end a follower in order, more than one as well" {
+@test "dump follow: one or more signals end a follower cleanly" {
 	local signal
 
 	rings_start --slots=1
@@ -85,7 +85,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	done
 }
 
-@test "dump follow: signals that were ignored at the start stay ignored" {
+@test "dump follow: signals ignored at startup stay ignored" {
 	rings_start --slots=1
 	kmes-emit -t x
 	background dump env --ignore-signal=INT kmes-dump
@@ -96,10 +96,10 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	wait_for_line dump.out ' y '
 }
 
-@test "dump follow: a stopped snapshot dies by the signal" {
+@test "dump follow: an interrupted snapshot ends by the signal" {
 	rings_start --slots=1 --exempt
 	kmes-emit -n 3000 -t x "fill=$(printf '%0500d' 0)"
-	# Nobody reads the pipe, so the snapshot cannot reach its end.
+	# The pipe is not read, so the snapshot cannot finish.
 	mkfifo full
 	exec {keep}<>full
 	env --default-signal=INT kmes-dump -s >full 2>dump.err 3>&- &
@@ -112,7 +112,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_status 130
 }
 
-@test "dump follow: a stdout that takes nothing is given up a second after the signal" {
+@test "dump follow: a blocked stdout is given up a second after the signal" {
 	local start pid
 
 	rings_start --slots=1 --exempt
@@ -132,7 +132,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_match "$(cat dump.err)" 'standard output'
 }
 
-@test "dump follow: SIGUSR1 tells the totals and goes on" {
+@test "dump follow: SIGUSR1 reports the totals and continues" {
 	rings_start --slots=1
 	kmes-emit -t x
 	background dump kmes-dump
@@ -143,7 +143,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	wait_for_line dump.out ' y '
 }
 
-@test "dump follow: | head ends quietly with status 0, SIGPIPE ignored or not" {
+@test "dump follow: | head ends it silently with status 0, SIGPIPE ignored or not" {
 	rings_start --slots=1 --load=1000
 	run -0 bash -c 'set -o pipefail; kmes-dump 2>err | head -1 >/dev/null; echo "${PIPESTATUS[0]}"'
 	assert_output 0
@@ -151,16 +151,16 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	run -0 bash -c 'set -o pipefail; trap "" PIPE; kmes-dump 2>err | head -1 >/dev/null; echo "${PIPESTATUS[0]}"'
 	assert_output 0
 	[[ ! -s err ]]
-	# It may have printed all of it before its reader was gone: then it sums up.
+	# If everything was printed before head exited, there is a summary.
 	run -0 bash -c 'set -o pipefail; kmes-dump -s 2>err | true'
 	run grep -Ev '^kmes-dump: (source sim, rings: 1|[0-9]+ events, 0 lost)$' err
 	assert_output ""
 }
 
-@test "dump follow: ends within a second of its reader though nothing is printed" {
+@test "dump follow: ends within a second of its reader even if nothing is printed" {
 	local type
 
-	# On idle rings, and while other events flow by.
+	# On idle rings, and while other events pass.
 	rings_start --slots=2 --load=500
 	for type in nothing '!*'; do
 		mkfifo pipe
@@ -186,7 +186,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_status 0
 }
 
-@test "dump follow: a line is through a pipe within 100 ms" {
+@test "dump follow: a line passes a pipe within 100 ms" {
 	simulator_only "an emulated machine is slower than that"
 	local i late=0 start
 
@@ -203,7 +203,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 		(($(now_ms) - start <= 100)) || late=$((late + 1))
 		sleep 0.05
 	done
-	# A busy machine may be late now and then, a buffer always is.
+	# A busy machine may be late sometimes, a buffer always is.
 	((late <= 5))
 }
 
@@ -222,11 +222,11 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_status 1
 }
 
-@test "dump follow: a disk that fills up is told, and what fitted is there" {
+@test "dump follow: a disk filling up is reported, and what fitted is kept" {
 	rings_start --slots=1 --exempt
 	kmes-emit -n 5000 -t x
 	mkdir small
-	mount -t tmpfs -o size=64k none small || skip "mount needs more rights"
+	mount -t tmpfs -o size=64k none small || skip "mount needs more privileges"
 	run --separate-stderr bash -c 'kmes-dump -s >small/file'
 	cp small/file file
 	umount small
@@ -242,7 +242,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	assert_status 1
 }
 
-@test "dump follow: when the source ends it drains what is left, says so, and ends with 0" {
+@test "dump follow: when the source ends it drains the rest, reports it, and ends with 0" {
 	local pid
 
 	rings_start --slots=2
@@ -266,11 +266,11 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
 	rings_start --slots=8
 	command -v strace >/dev/null || skip "no strace"
-	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	export ASAN_OPTIONS=detect_leaks=0 # no leak detection under strace
 	background dump strace -f -c -o "$KMES_TMP/calls" -e signal=none kmes-dump -d 10
 	end_of $! 20
 	calls=$(awk '$NF == "total" { print $4 }' calls)
-	# Starting takes some 200 calls; idling 10 s at 30 a second would be 300 more.
+	# Startup takes about 200 calls; idling 10 s at 30 per second would be 300 more.
 	background start strace -f -c -o "$KMES_TMP/calls0" -e signal=none kmes-dump -d 0
 	end_of $! 20
 	calls=$((calls - $(awk '$NF == "total" { print $4 }' calls0)))
@@ -279,12 +279,12 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 }
 
 @test "dump follow: under load there are no futex calls [N8]" {
-	! over_native_calls || skip "kmes-run and its program have some at the start"
+	! over_native_calls || skip "kmes-run and its program make some at startup"
 	rings_start --slots=1 --capacity=64M --exempt
 	command -v strace >/dev/null || skip "no strace"
-	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	export ASAN_OPTIONS=detect_leaks=0 # no leak detection under strace
 	kmes-emit -n 50000 -t x "fill=$(printf '%0100d' 0)"
-	# 50000 events are there: nothing but writes until they are printed.
+	# 50000 events are available: only writes until they are printed.
 	strace -f -c -o calls kmes-dump -q -n 50000 -o user >printed
 	run ! grep futex calls
 	run -0 awk '$NF == "write" { print $4 }' calls
@@ -315,7 +315,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	kill $pid
 }
 
-@test "dump follow: an idle resize is followed, the next event shown [R0 R3 R11]" {
+@test "dump follow: a resize while idle is followed, the next event printed [R0 R3 R11]" {
 	rings_start --slots=1
 	background dump kmes-dump -T none -o user
 	wait_until 5 kmes-emit -t before
@@ -323,17 +323,17 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 	kmes-resize 64K
 	kmes-emit -t after
 	wait_for_line dump.out after
-	# The change tells of itself in between.
+	# The change's own event is in between.
 	assert_equal "$(cat dump.out)" $'cpu0  #1  USR  before  {}\ncpu0  #3  USR  after  {}'
 }
 
-@test "dump follow: memory stays small, mappings aside" {
+@test "dump follow: memory stays small, except mappings" {
 	local kib
 
 	rings_start --slots=8 --exempt
 	background dump kmes-dump
-	simulator_only "a slot a CPU there"
-	# Events of some 60 KB on each ring, more than a ring holds.
+	simulator_only "one slot per CPU"
+	# Events of about 60 KB on each ring, more than a ring holds.
 	for cpu in {0..7}; do
 		kmes-emit -c "$cpu" -n 100 -t big "fill=$(printf '%060000d' 0)"
 	done

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-dump: lost events - where the mark stands, exact counts, the exit status.
+# kmes-dump: lost events - position of the mark, exact counts, the exit status.
 
 load helper
 load prepared
 
 T=1795983682
 
-@test "dump loss: a mark stands before the next survivor, and where we came in is no loss [L1 L2 L3]" {
+@test "dump loss: a mark precedes the next event, and the starting point is not a loss [L1 L2 L3]" {
 	event 0 1 ${T}000000001 x
 	event 0 2 ${T}000000002 x
 	event 1 10 ${T}000000003 x
@@ -36,7 +36,7 @@ cpu0  #6  USR  x  {}"
 	assert_equal "${lines[1]}" '{"time":"2026-11-29T20:21:22.000000002Z","ts_ns":1795983682000000002,"cpu":0,"lost":4999999999,"first":2,"last":5000000000}'
 }
 
-@test "dump loss: counts that add up to more than 64 bits do not become small ones [L2]" {
+@test "dump loss: sums of counts beyond 64 bits do not wrap [L2]" {
 	event 0 1 ${T}000000001 x
 	event 0 18446744073709551615 ${T}000000002 x
 	event 1 1 ${T}000000001 x
@@ -50,7 +50,7 @@ cpu0  #6  USR  x  {}"
 	assert_match "$output" '"lost":18446744073709551615,'
 }
 
-@test "dump loss: a filter that hides the survivor does not hide the mark" {
+@test "dump loss: a filter that hides the next event does not hide the mark" {
 	event 0 1 ${T}000000001 x
 	event 0 9 ${T}000000002 hidden
 	event 2 4 ${T}000000003 x
@@ -65,13 +65,13 @@ cpu2  #6  USR  x  {}"
 	assert_equal "${stderr_lines[-1]}" "kmes-dump: 3 of 4 events, 8 lost (cpu0: 7, cpu2: 1)"
 }
 
-@test "dump loss: bytes that are no event are told once, and reading goes on behind them [D6]" {
+@test "dump loss: bytes that are not an event are reported once, and reading continues [D6]" {
 	event 0 1 ${T}000000001 x
 	event 1 1 ${T}000000001 x
 	live_start
 	background dump kmes-dump -T none
 	wait_for_line dump.out 'cpu1  #1 '
-	# An event_size of 0, of 76, and one past write_pos; each time there is more to come.
+	# An event_size of 0, of 76, and one past write_pos; each time more events follow.
 	local raw seq=2
 	for raw in 00000000 4c000000 ffffff00; do
 		echo "{\"cpu\": 0, \"raw\": \"$raw$(printf '%0200d' 0)\"}" >>events
@@ -107,7 +107,7 @@ cpu0  #7  USR  after  {}"
 	assert_status 0
 }
 
-@test "dump loss: stopped while 100 MB go through a 64K ring, it goes on at the oldest survivor [D2 L2]" {
+@test "dump loss: stopped while 100 MB pass a 64K ring, it continues at the oldest event [D2 L2]" {
 	local total=0 lost printed
 
 	rings_start --slots=1 --capacity=64K --exempt
@@ -124,20 +124,20 @@ cpu0  #7  USR  after  {}"
 	end_of $pid
 	assert_status 0
 
-	# The sequence of the last event is how many there were.
+	# The sequence of the last event is their number.
 	total=$(sed -n 's/.*#\([0-9]*\)  USR  last.*/\1/p' "$KMES_TMP/dump.out")
 	lost=$(sed -n 's/^--- cpu0: lost \([0-9]*\) events.*/\1/p' "$KMES_TMP/dump.out" | awk "{ sum += \$1 } END { print sum }")
 	printed=$(grep -c USR "$KMES_TMP/dump.out")
 	((lost > 90000))
 	assert_equal $((printed + lost)) "$total"
 	assert_equal "$(tail -1 "$KMES_TMP/dump.err")" "kmes-dump: $printed events, $lost lost (cpu0: $lost)"
-	# No sequence twice, none missing that was not told.
+	# No sequence twice, no unreported gap.
 	awk '/^---/ { gsub(/[^0-9-]/, " "); split($0, n, "-"); next }
 		{ sub("#", "", $2); if ($2 + 0 <= last) exit 1; last = $2 + 0 }' "$KMES_TMP/dump.out"
 	[[ $(grep -vc 'source\|events,' "$KMES_TMP/dump.err") -eq 0 ]]
 }
 
-@test "dump loss: resizes under load lose nothing from one that keeps up [R2 R5 R9 R10]" {
+@test "dump loss: resizes under load lose nothing for a reader that keeps up [R2 R5 R9 R10]" {
 	local i sizes=(64K 4M) pid
 
 	rings_start --slots=2 --capacity=1M --load=2000
@@ -156,7 +156,7 @@ cpu0  #7  USR  after  {}"
 	assert_match "$(tail -1 "$KMES_TMP/dump.err")" ' events, 0 lost$'
 }
 
-@test "dump loss: a stopped reader of a shrunk ring misses the oldest alone [R10 D2]" {
+@test "dump loss: a stopped reader of a shrunk ring misses only the oldest events [R10 D2]" {
 	local pid
 
 	rings_start --slots=1 --capacity=1M --exempt
@@ -172,10 +172,10 @@ cpu0  #7  USR  after  {}"
 	wait_for_line "$KMES_TMP/dump.out" ' last '
 	kill -INT $pid
 	end_of $pid
-	# The old ring was still whole: the reader drains it, so nothing is lost at all.
+	# The old ring was still complete: the reader drains it, so nothing is lost.
 	assert_match "$(tail -1 "$KMES_TMP/dump.err")" ' events, 0 lost$'
 
-	# One that comes later finds what the small ring kept, and no loss.
+	# A later reader finds what the small ring kept, and no loss.
 	run -0 --separate-stderr kmes-dump -s -T none
 	assert_match "${stderr_lines[-1]}" ' events, 0 lost$'
 	((${#lines[@]} < 300))

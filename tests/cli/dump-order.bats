@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-dump: the order of events over CPUs, silent CPUs, clocks that step, holes.
+# kmes-dump: the order of events across CPUs, idle CPUs, clock steps, holes.
 
 load helper
 load prepared
 
-# What was printed, as cpu#seq in one line.
+# What was printed, as cpu#seq on one line.
 order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 
-@test "dump order: by timestamp over CPUs, ties by CPU, then sequence" {
+@test "dump order: by timestamp across CPUs, ties by CPU, then sequence" {
 	event 0 1 30 x
 	event 1 1 10 x
 	event 1 2 20 x
@@ -21,7 +21,7 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 	assert_equal "$(order <<<"$output")" "0#1 0#2 1#1 1#2 1#3"
 }
 
-@test "dump order: eight CPUs are merged by prepared stamps" {
+@test "dump order: eight CPUs are merged by prepared timestamps" {
 	local cpu i
 
 	for cpu in {0..7}; do
@@ -35,7 +35,7 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 	sort -n -c stamps
 }
 
-@test "dump order: within a CPU always by sequence, whatever the clock did" {
+@test "dump order: within a CPU always by sequence, whatever the clock does" {
 	event 0 1 5000 x
 	event 0 2 1000 x
 	event 0 3 6000 x
@@ -45,7 +45,7 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 	assert_equal "$(order <<<"$output" | tr ' ' '\n' | grep '^0' | paste -sd' ')" "0#1 0#2 0#3"
 }
 
-@test "dump order: a clock that was set back an hour holds nothing up" {
+@test "dump order: a clock set back an hour delays nothing" {
 	local now
 
 	now=$(date +%s%N)
@@ -56,7 +56,7 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 	assert_equal "$(sort <<<"$output" | order)" "0#1 1#1"
 }
 
-@test "dump order: silent CPUs do not hold back the one that speaks" {
+@test "dump order: idle CPUs do not delay a busy one" {
 	local i late=0 start
 
 	rings_start --slots=8
@@ -76,7 +76,7 @@ order() { sed -E 's/^cpu([0-9]+)  #([0-9]+).*/\1#\2/' | paste -sd' '; }
 	((late <= 5))
 }
 
-@test "dump order: live events of two CPUs come by timestamp" {
+@test "dump order: live events of two CPUs are in order of timestamps" {
 	rings_start --slots=2 --load=2000
 	run -0 --separate-stderr timeout 20 kmes-dump -j -n 4000
 	jq .ts_ns <<<"$output" >stamps

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-dump: what is printed, and how; wrong usage; the end.
+# kmes-dump: output formats, usage errors.
 
 load helper
 load prepared
@@ -42,7 +42,7 @@ cpu0  #6  HOST  x  {}
 cpu0  #7  c77  x  {}"
 }
 
-@test "dump: styles of time" {
+@test "dump: time styles" {
 	event 0 1 $TS x
 	event 0 2 $((TS + 1500000000)) x
 	event 0 3 $((TS + 1400000000)) x
@@ -99,7 +99,7 @@ cpu0  #7  c77  x  {}"
 	assert_output '20:21:22.123456  cpu0  #1  USR  x  0x82a16101a162a163'
 }
 
-@test "dump: a payload that is no MessagePack is shown with the reason [E3]" {
+@test "dump: a payload that is not MessagePack is printed with the reason [E3]" {
 	event 0 1 $TS x c1ff
 	event 0 2 $TS x 81a161
 	prepared_start
@@ -119,7 +119,7 @@ cpu0  #7  c77  x  {}"
 	assert_match "$output" '"payload":\{"a":9007199254740993,"b":18446744073709551615,"c":-9223372036854775808\}'
 }
 
-@test "dump: numbers that JSON has no word for are null, text names them" {
+@test "dump: numbers without a JSON form are null, text names them" {
 	event 0 1 $TS x 94cb7ff8000000000000cb7ff0000000000000cbfff0000000000000ca7fc00000
 	prepared_start
 	run -0 kmes-dump -sqj
@@ -128,8 +128,8 @@ cpu0  #7  c77  x  {}"
 	assert_output 'cpu0  #1  USR  x  [nan, inf, -inf, nan]'
 }
 
-@test "dump: text of strangers moves no cursor and forges no line" {
-	# ESC, newline, DEL, C1, a bidi override, a byte that is no UTF-8, a backslash, a quote
+@test "dump: untrusted text cannot move the cursor or forge a line" {
+	# ESC, newline, DEL, C1, a bidi override, a byte of invalid UTF-8, a backslash, a quote
 	event 0 1 $TS x aa1b5b324a0a7fc29b5c22
 	event 0 2 $TS x a5e280aeff41
 	printf '{"cpu": 0, "seq": 3, "ts": %s, "type_hex": "%s", "payload": "80"}\n' \
@@ -157,7 +157,7 @@ cpu0  #7  c77  x  {}"
 @test "dump: 250 levels of nesting pass jq, 256 pass python's json, text closes each" {
 	local levels seq=1
 	for levels in 250 256; do
-		# As many containers in each other, the innermost an empty map.
+		# This many nested containers, the innermost an empty map.
 		event 0 $((seq++)) $TS deep "$(printf '91%.0s' $(seq $((levels - 1))))80"
 	done
 	prepared_start
@@ -173,7 +173,7 @@ print(levels)'
 	kmes-dump -sq | sed -n 2p | grep -Eq "  \[{255}\{\}\]{255}\$"
 }
 
-@test "dump: a header that has grown is read by its size [D6]" {
+@test "dump: a longer header is read by its size [D6]" {
 	event 0 1 $TS x 81a16101 '"grow": 8'
 	event 0 2 $TS y 81a16102
 	prepared_start
@@ -181,7 +181,7 @@ print(levels)'
 	assert_output $'cpu0  #1  USR  x  {a: 1}\ncpu0  #2  USR  y  {a: 2}'
 }
 
-@test "dump: events of megabytes and types of 65000 bytes are whole" {
+@test "dump: events of megabytes and types of 65000 bytes are printed completely" {
 	local type text
 
 	type=$(printf '%065000d' 7)
@@ -198,7 +198,7 @@ print(levels)'
 	assert_equal "$(paste -sd' ' lengths)" "0 1250000 0"
 }
 
-@test "dump: --width cuts lines of text, and JSON never" {
+@test "dump: --width truncates lines of text, never JSON" {
 	event 0 1 $TS app.login 81a475736572a5616c696365
 	prepared_start
 	run -0 kmes-dump -sq --width=20
@@ -208,8 +208,8 @@ print(levels)'
 	assert_output '{"user":"alice"}'
 }
 
-@test "dump: colors by --color, none in a pipe, and NO_COLOR holds" {
-	export TERM=xterm # a dumb one gets no colors
+@test "dump: colors by --color, none in a pipe, and NO_COLOR is honored" {
+	export TERM=xterm # a dumb terminal gets no colors
 	event 0 1 $TS x
 	prepared_start
 	run -0 kmes-dump -sq
@@ -226,7 +226,7 @@ print(levels)'
 	[[ $output != *$'\e'* ]]
 }
 
-@test "dump: the locale changes no number" {
+@test "dump: numbers do not depend on the locale" {
 	event 0 1 $TS x 81a172cb3ff8000000000000
 	prepared_start
 	localedef -i de_DE -f UTF-8 "$KMES_TMP/de_DE.UTF-8" || skip "no locale sources (package locales)"
@@ -234,7 +234,7 @@ print(levels)'
 	assert_output 'cpu0  #1  USR  x  {r: 1.5}'
 }
 
-@test "dump: wrong usage names what was given and opens nothing" {
+@test "dump: a usage error names the argument and opens nothing" {
 	local words arguments
 
 	export KMES_SOURCE=sim:/nonexistent

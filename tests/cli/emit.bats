@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-emit: what it writes, what it refuses, and how it ends.
+# kmes-emit: what it writes, what it refuses, how it ends.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 load helper
@@ -34,7 +34,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_output "kmes-emit: standard output: cannot write: Bad file descriptor"
 }
 
-@test "a reader that is gone ends quietly, SIGPIPE ignored or not" {
+@test "a closed pipe ends it silently, SIGPIPE ignored or not" {
 	local ignore
 
 	for ignore in "" "trap '' PIPE;"; do
@@ -44,7 +44,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	done
 }
 
-@test "wrong options, values and operands are usage errors and emit nothing" {
+@test "invalid options, values and operands are usage errors and emit nothing" {
 	local case message
 
 	rings_start
@@ -112,7 +112,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_rings_are_empty
 }
 
-@test "popt aliases work, exec lines do not, and popt's mark is text" {
+@test "popt aliases work, exec lines do not, and popt's placeholder is text" {
 	rings_start
 	cat >"$HOME/.popt" <<-'END'
 		kmes-emit alias --login -t app.login
@@ -154,8 +154,8 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	kmes-dump -s -j -q | sed 's/.*"payload"://; s/}$//' | diff - expected
 }
 
-@test "records of this machine come out as they went in [E5]" {
-	command -v dpkg-query >/dev/null || skip "no dpkg on this machine"
+@test "real records round-trip [E5]" {
+	command -v dpkg-query >/dev/null || skip "dpkg is not installed"
 	rings_start --capacity=16M --exempt
 	dpkg-query -W -f '{"type":"dpkg.package","payload":{"name":"${Package}","version":"${Version}","size":${Installed-Size}}}\n' |
 		grep -v ':}' >records
@@ -167,7 +167,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "$(kmes-dump -s -q | grep -c '  dpkg\.package  ')" "$(wc -l <records)"
 }
 
-@test "what kmes-dump prints can be emitted again and is the same" {
+@test "kmes-dump's output can be emitted again and is the same" {
 	rings_start --exempt
 	cat >lines <<-'END'
 		{"type":"a","payload":{"big":18446744073709551615,"low":-9223372036854775808,"b":1,"b":2}}
@@ -191,7 +191,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	sed -n 7p first | grep -F '{"access":131072,"$$bin":"not alone","x":{"$bin":"/w=="}}'
 }
 
-@test "loss records and blank lines are passed over" {
+@test "loss records and blank lines are skipped" {
 	rings_start
 	printf '%s\n' '{"time":"2026-11-29T20:21:22.1Z","ts_ns":1,"cpu":2,"lost":37,"first":101,"last":137}' \
 		'' '  ' '{"type":"a"}' >lines
@@ -201,7 +201,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "$(types)" a
 }
 
-@test "bad lines are refused by number and reason, the others go on" {
+@test "bad lines are refused by number and reason, the others are emitted" {
 	rings_start
 	printf '%b\n' '{"type":"one"}' \
 		'{"type":"x","payload":NaN}' \
@@ -242,7 +242,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "$(types)" $'one\nx\ntwo'
 }
 
-@test "what the source refuses is told by line, the rest of the batch goes on [E1 E8]" {
+@test "what the source refuses is reported by line, the rest of the batch is emitted [E1 E8]" {
 	local deep=1 i big
 
 	rings_start --max-event-size=1024 --max-nesting-depth=4
@@ -265,7 +265,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_match "${stderr_lines[2]}" "line 5: refused: nested too deep"
 	assert_equal "${#stderr_lines[@]}" 3
 	assert_equal "$(types)" $'a\nc\nf'
-	# none of them took a sequence [E7]
+	# none of them used a sequence [E7]
 	assert_equal "$(kmes-dump -s -j -q | jq -c .seq)" $'1\n2\n3'
 
 	run --separate-stderr kmes-emit -t a -n 1000 -J "$deep"
@@ -274,7 +274,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 		"kmes-emit: refused: nested too deep for the source, or the type is not UTF-8"
 }
 
-@test "events are written on the CPU that is named, as often as is said" {
+@test "events are written on the given CPU, the given number of times" {
 	rings_start --slots=4 --exempt
 	simulator_only "needs four CPUs"
 	kmes-emit -t app.x -c 3 -n 1000 a:=1
@@ -284,7 +284,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "$(jq -c 'select(.type == "app.x") | [.cpu, .seq]' all | sort -u | wc -l)" 1000
 	assert_equal "$(jq -c 'select(.type == "app.x") | .cpu' all | sort -u)" 3
 	assert_equal "$(jq -c 'select(.type == "app.y") | .cpu' all | sort | uniq -c | tr -s ' ')" " 100 1"
-	# seven events of a batch share their time
+	# the seven events of a batch share a timestamp
 	assert_equal "$(jq -c 'select(.type == "app.y") | .ts_ns' all | uniq -c | awk '{ print $1 }' | sort -rn | head -n 1)" 7
 	assert_equal "$(jq -c 'select(.type == "app.z") | .cpu' all)" 2
 }
@@ -302,24 +302,24 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	# 100 at once, the others at 100 a second
 	((took > 700000))
 	assert_equal "$(types | wc -l)" 180
-	# hardly any of that time at work
+	# almost no CPU time
 	tail -n 1 times | awk -F '[ms ]+' '{ print; exit !($2 + $4 < 0.2) }'
 }
 
-@test "a pace is kept by the monotonic clock" {
+@test "the pace follows the monotonic clock" {
 	rings_start --exempt
 	kmes-emit -t app.x -n 21 -R 50/s
 	kmes-dump -s -j -q | jq -c .ts_ns >stamps
 	has_lines stamps 21
 	awk 'NR == 1 { first = $1 } END { exit !($1 - first > 390e6 && $1 - first < 5e9) }' stamps
-	# not all at once; a machine that stalls lets some catch up together
+	# not all at once; after a stall of the machine some catch up together
 	(($(uniq stamps | wc -l) > 3))
 	(for _ in 1 2 3 4 5 6; do echo '{"type":"line"}'; done) | kmes-emit -i - -R 20
 	kmes-dump -s -j -q -t line | jq -c .ts_ns |
 		awk 'NR == 1 { first = $1 } END { exit !(NR == 6 && $1 - first > 240e6) }'
 }
 
-@test "a line of a pipe is emitted when it comes, not at the end" {
+@test "a line from a pipe is emitted when it arrives, not at the end" {
 	rings_start
 	mkfifo pipe
 	background emit bash -c 'exec kmes-emit -i - <pipe'
@@ -335,7 +335,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_status 0
 }
 
-@test "a signal ends it by that signal, after what was read went out" {
+@test "a signal ends it by that signal, after emitting what was read" {
 	local name
 
 	rings_start --exempt
@@ -361,7 +361,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_status 130
 	assert_match "$(cat emit.err)" '^kmes-emit: stopped: 999[0-9]+ events were not emitted$'
 
-	# the pace does not hold up what was read
+	# the pace does not delay what was read
 	for _ in {1..50}; do echo '{"type":"paced"}'; done >lines
 	(cat lines; sleep 20) >pipe &
 	KMES_PIDS+=($!)
@@ -373,7 +373,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "$(kmes-dump -s -j -q -t paced | wc -l)" 50
 }
 
-@test "a signal that was ignored at the start stays ignored" {
+@test "a signal ignored at startup stays ignored" {
 	rings_start --exempt
 	background emit bash -c "trap '' INT; exec kmes-emit -t tick -n 40 -R 20"
 	wait_until 10 bash -c 'kmes-dump -s -j -q | grep -q tick'
@@ -383,7 +383,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "$(types | wc -l)" 40
 }
 
-@test "a line without end, and one nested without end, take bounded memory" {
+@test "an endless line and endless nesting use bounded memory" {
 	local pid peak
 
 	rings_start
@@ -406,7 +406,7 @@ kmes-emit: standard input: line 2: nested deeper than 256"
 	[[ $KMES_BIN == *asan* ]] || ((peak < 60000))
 }
 
-@test "the largest event goes through, one byte more does not [E12]" {
+@test "the largest event is accepted, one byte more is not [E12]" {
 	local room=$((65536 / 2 - 77 - 1 - 3))
 
 	rings_start --capacity=64K --exempt
@@ -416,7 +416,7 @@ kmes-emit: standard input: line 2: nested deeper than 256"
 	assert_equal "$stderr" "kmes-emit: lines: line 2: refused: larger than an event may be at this source"
 	assert_equal "$(kmes-dump -s -j -q | jq -c '.payload | length')" $room
 
-	# base64 is a third longer than what it stands for
+	# base64 is a third longer than its content
 	simulator_only "needs another capacity"
 	sim_stop
 	rings_start --capacity=16M --max-event-size=4M --exempt
@@ -445,7 +445,7 @@ kmes-emit: standard input: line 2: nested deeper than 256"
 	assert_rings_are_empty
 }
 
-@test "without the privilege it says which one is missing" {
+@test "a missing privilege is named" {
 	rings_start --deny=emit
 	run --separate-stderr kmes-emit -t x
 	assert_status 1
@@ -457,7 +457,7 @@ kmes-emit: standard input: line 2: nested deeper than 256"
 	assert_rings_are_empty
 }
 
-@test "a simulator that ends is an error" {
+@test "the end of the simulator is an error" {
 	rings_start --exempt
 	simulator_only "the module cannot be unloaded while it is used"
 	background emit kmes-emit -t tick -n 1000000 -R 50
@@ -471,9 +471,9 @@ kmes-emit: standard input: line 2: nested deeper than 256"
 	assert_equal "${#stderr_lines[@]}" 1
 }
 
-@test "the simulator chosen by itself is said, once" {
-	simulator_only "there the module is chosen"
-	[[ ! -e /dev/kmes ]] || skip "this machine has /dev/kmes"
+@test "an automatically chosen simulator is reported once" {
+	simulator_only "the module is chosen"
+	[[ ! -e /dev/kmes ]] || skip "/dev/kmes exists"
 	sim_start
 	unset KMES_SOURCE
 	export XDG_RUNTIME_DIR=$KMES_TMP

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# examples.bats - what README.md and the manual pages show can be typed, and does what it shows.
+# examples.bats - the examples in README.md and the manual pages run and print what they show.
 
 load helper
 
@@ -14,7 +14,7 @@ stub() {
 # Each number as 0, each string as "", each run of blanks as one.
 shape_of() { sed -E 's/[0-9]+/0/g; s/"[^"]*"/""/g; s/ +/ /g; s/ (yes|no) / no /g'; }
 
-# run_example COMMAND: for two seconds, a follower never ends. A simulator is there already.
+# run_example COMMAND: for two seconds, as a follower never ends. A simulator is running.
 run_example() {
 	local command=${1//\/var\/log\/kmes/$KMES_TMP}
 
@@ -22,7 +22,7 @@ run_example() {
 	run timeout 2 bash -o pipefail -c "${command/--daemon /}"
 }
 
-# as_expected COMMAND: by its status, and without the module by its message.
+# as_expected COMMAND: checks its status, or without the module its message.
 as_expected() {
 	case $1:$status in
 	*:0 | *:124) ;;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# install.bats - what is installed is complete, can be built against, and goes away again.
+# install.bats - installed files are complete, usable for building, and can be uninstalled.
 
 load helper
 
 make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; }
 
-@test "install puts programs, pages and completions where they are looked for" {
+@test "install puts programs, pages and completions into the standard places" {
 	make_here install
 	for tool in "$KMES_TOP"/src/kmes-*/; do
 		tool=$(basename "$tool")
@@ -17,7 +17,7 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	[[ -f root/usr/share/man/man3/kmes.3 && -f root/usr/share/man/man4/kmes.4 ]]
 }
 
-@test "install lets a program be built against library and header" {
+@test "a program builds against the installed library and header" {
 	make_here install
 	cat >reader.c <<-'END'
 		#include <kmes.h>
@@ -32,7 +32,7 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 			return 0;
 		}
 	END
-	# What a static library needs besides depends on what it was built with.
+	# The dependencies of a static library depend on how it was built.
 	export PKG_CONFIG_PATH=$PWD/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=
 	local flags
 	flags=$(pkg-config --define-prefix --static --cflags --libs kmes)
@@ -66,7 +66,7 @@ make_here() { make -s -C "$KMES_TOP" "$@" DESTDIR="$KMES_TMP/root" PREFIX=/usr; 
 	}
 }
 
-# build_installed PROGRAM FILE.c: as C11, against what is installed alone.
+# build_installed PROGRAM FILE.c: as C11, with installed files only.
 build_installed() {
 	local flags
 
@@ -166,13 +166,13 @@ build_installed() {
 	assert_equal "$(find . -type f)" ''
 }
 
-@test "uninstall removes all that install has put there" {
+@test "uninstall removes everything that install created" {
 	make_here install
 	make_here uninstall
 	assert_equal "$(find root -type f)" ''
 }
 
-@test "what is installed is for all, whatever the umask, also below a folder with a blank" {
+@test "installed files are world-readable, whatever the umask, also below a folder with a blank" {
 	umask 077
 	mkdir root
 	ln -s root 'a root'
@@ -184,7 +184,7 @@ build_installed() {
 	assert_equal "$(find root -type f ! -path 'root/usr/src/*')" ''
 }
 
-@test "dkms-install hands over a folder that is complete in itself" {
+@test "dkms-install creates a self-contained folder" {
 	make_here dkms-install
 	local dir
 	dir=$(echo root/usr/src/kmes-*)

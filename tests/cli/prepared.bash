@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# prepared.bash - rings with events of any content and stamp, served by rings.py.
+# prepared.bash - rings with events of any content and timestamp, served by rings.py.
 # shellcheck shell=bash disable=SC2154
 
 # event CPU SEQ TS TYPE [PAYLOAD-HEX [MORE-JSON]]: one more prepared event.
@@ -8,10 +8,10 @@ event() {
 		"$1" "$2" "$3" "$4" "${5-80}" "${6:+, $6}" >>"$KMES_TMP/events"
 }
 
-# hole-free empty ring of a CPU
+# an empty ring of a CPU
 empty_ring() { echo "{\"cpu\": $1}" >>"$KMES_TMP/events"; }
 
-# prepared_start [--slots=N] [--capacity=BYTES]: serve what was prepared.
+# prepared_start [--slots=N] [--capacity=BYTES]: serves the prepared events.
 # shellcheck disable=SC2120
 prepared_start() {
 	simulator_only "needs prepared rings"
@@ -20,7 +20,7 @@ prepared_start() {
 	export KMES_SOURCE=sim:$KMES_TMP/prepared
 }
 
-# live_start ...: the same, and `event` goes on to write to the rings, through a FIFO.
+# live_start ...: the same, and later `event` calls write to the rings, through a FIFO.
 live_start() {
 	mv "$KMES_TMP/events" "$KMES_TMP/events.first"
 	mkfifo "$KMES_TMP/events"
@@ -33,7 +33,7 @@ live_start() {
 	export KMES_SOURCE=sim:$KMES_TMP/prepared
 }
 
-# Events of two CPUs with loss on both, stamped around 2026-11-29T20:21:22Z.
+# Events of two CPUs with losses on both, from around 2026-11-29T20:21:22Z.
 # shellcheck disable=SC2119
 prepare_mixed() {
 	local i at=1795983682000000000

@@ -20,7 +20,7 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 		'[65536,65536,268435456,{"cpu":0,"capacity":65536,"generation":1}]'
 }
 
-@test "resize: sizes are exact, or wrong usage and nothing is sent [F1]" {
+@test "resize: sizes are exact, or a usage error and nothing is sent [F1]" {
 	local size text
 	rings_start --capacity=64K --slots=1
 	for text in 4M:4194304 4MiB:4194304 4096K:4194304 4m:4194304 65536:65536 268435456:268435456; do
@@ -37,7 +37,7 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 	assert_equal "$(jq -c '[.capacity,.rings[0].generation]' <<<"$output")" '[65536,1]'
 }
 
-@test "resize: a size that is no power of two names the rule and the two nearest" {
+@test "resize: a size that is not a power of two names the rule and the two nearest" {
 	rings_start --capacity=64K
 	run --separate-stderr kmes-resize 100000
 	assert_status 2
@@ -45,7 +45,7 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 		"kmes-resize: SIZE must be a power of two from 64K to 256M; the nearest are 65536 and 131072: '100000'"
 }
 
-@test "resize: the same size changes nothing [F2]" {
+@test "resize: the same size has no effect [F2]" {
 	rings_start --capacity=64K
 	run -0 kmes-resize 64K
 	assert_output "already 65536"
@@ -53,27 +53,27 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 	assert_equal "$(jq .rings[0].generation <<<"$output")" 1
 }
 
-@test "resize: growing keeps all, shrinking the newest that fit, as a reader sees it [R9 R10]" {
+@test "resize: growing keeps all events, shrinking the newest that fit [R9 R10]" {
 	rings_start --capacity=256K --slots=1 --exempt
 	emit_on 0 1000
 	run -0 kmes-resize 1M
 	assert_equal "${lines[0]}" "cpu0: 262144 -> 1048576, generation 1 -> 2, kept 1000 of 1000 events"
-	# The rings' own event about the change comes after it.
+	# The event about the change follows it.
 	assert_equal "$(kmes-dump -sq -t resize.test | wc -l)" 1000
 	run -0 kmes-resize 64K
 	assert_match "${lines[0]}" '^cpu0: 1048576 -> 65536, generation 2 -> 3, kept ([0-9]+) of 1001 events$'
 	local kept=${BASH_REMATCH[1]}
-	# The newest ones: but for those that made room for the event about this change.
+	# The newest ones, except those that made room for the event about this change.
 	local first=$((1002 - kept)) oldest
 	oldest=$(kmes-dump -sqj | jq .seq | head -n 1)
 	((oldest >= first && oldest <= first + 3))
-	# One more of them would have been too many bytes.
+	# One more would not have fitted.
 	local used
 	used=$(kmes-stat -j | jq .rings[0].used_bytes)
 	((used <= 65536 && used > 65536 - 300))
 }
 
-@test "resize: --dry-run changes nothing, and its forecast is met" {
+@test "resize: --dry-run has no effect, and its forecast is correct" {
 	rings_start --capacity=256K --slots=2 --exempt
 	emit_on 0 1500
 	emit_on 1 700
@@ -87,7 +87,7 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 		"$(jq -c '[.rings[]|[.before,.kept,.lost]]' <<<"$forecast")"
 }
 
-@test "resize: under load the report is what a follower saw [R9 R10]" {
+@test "resize: under load the report agrees with a follower [R9 R10]" {
 	local size pid
 	rings_start --capacity=1M --slots=2 --load=20000
 	background follow kmes-dump -N -T none
@@ -122,8 +122,8 @@ report_adds_up() { jq -e 'all(.rings[]; .before == .kept + .lost and .before >= 
 	jq -e -s 'map(.rings[0].generation) == [[1,2],[2,3],[3,4],[4,5],[5,6]]' reports
 }
 
-@test "resize: under load the counts are those of the frozen rings [R9 R10]" {
-	simulator_only "looks into the simulator's rings"
+@test "resize: under load the counts agree with the frozen rings [R9 R10]" {
+	simulator_only "reads the simulator's rings"
 	rings_start --capacity=1M --slots=2 --load=20000
 	sleep 0.3
 	run python '
@@ -142,7 +142,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
         r = rings[cpu]
         assert (r["before"], r["kept"], r["lost"]) == (len(events), kept, len(events) - kept), r
         assert r["before"] > 20 and (size > 65536 or r["lost"] > 0 or total <= size)
-        # The new ring goes on where the old one ends.
+        # The new ring continues where the old one ends.
         new = c.counters(cpu)
         assert new["overwritten"] >= r["lost"]
     time.sleep(0.3)
@@ -150,7 +150,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	assert_status 0
 }
 
-@test "resize: what the source refuses leaves everything as it was" {
+@test "resize: a refusal by the source has no effect" {
 	[[ $(id -u) -eq 0 ]] || skip "needs root to become somebody else"
 	simulator_only "the module has a test of its own"
 	rings_start --capacity=64K --slots=2
@@ -164,7 +164,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	assert_equal "$(kmes-resize -j | jq -c '[.capacity,.rings[].generation]')" '[65536,1,1]'
 }
 
-@test "resize: a source without memory leaves everything as it was [F3]" {
+@test "resize: a source without memory has no effect [F3]" {
 	simulator_only "the module has a test of its own"
 	rings_start --capacity=64K --slots=3 --testing
 	kmes-sim --socket="$KMES_TMP/sock" --test=fail-resize=2
@@ -176,7 +176,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	run -0 kmes-resize 4M
 }
 
-@test "resize: help, version, wrong usage, no source" {
+@test "resize: help, version, usage errors, no source" {
 	run -0 kmes-resize --version
 	assert_match "$output" '^kmes-resize [0-9.]+$'
 	run -0 kmes-resize --help
@@ -192,10 +192,10 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	assert_match "$stderr" 'none'
 }
 
-@test "resize: a forecast over a ring that is lapped all the time is a count, too" {
+@test "resize: a forecast for a ring that is constantly lapped is still a count" {
 	local flood i
 	rings_start --capacity=64K --slots=1 --exempt
-	# Batches larger than the ring: its tail is ahead of its end now and then.
+	# Batches larger than the ring: its tail is sometimes ahead of its end.
 	flood_start
 	flood=$!
 	wait_until 5 kmes-emit -t warm
@@ -206,13 +206,13 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	kill -KILL $flood
 }
 
-@test "resize: a change by somebody else in between holds nothing up" {
+@test "resize: a concurrent change by another process does not block it" {
 	local i
 	command -v strace >/dev/null || skip "strace is not installed"
 	simulator_only "delays requests to the simulator"
-	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	export ASAN_OPTIONS=detect_leaks=0 # no leak detection under strace
 	rings_start --capacity=1M --slots=1
-	# Before each of its requests in turn, the same change is made by another one.
+	# Before each of its requests in turn, another process makes the same change.
 	for i in 2 3 4 5; do
 		kmes-resize 1M >/dev/null
 		background slow strace -o /dev/null -e trace=sendmsg \
@@ -224,7 +224,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	done
 }
 
-@test "resize: a simulator that stalls is given up, or left by a signal at once" {
+@test "resize: a stalled simulator is given up, or left at once by a signal" {
 	simulator_only "needs the simulator"
 	rings_start --capacity=64K --slots=1
 	kill -STOP "$SIM_PID"
@@ -237,7 +237,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	assert_status 1
 	assert_equal "$stderr" "kmes-resize: $KMES_TMP/sock: the simulator does not answer"
 	kill -CONT "$SIM_PID"
-	# What was asked for and never waited for was done or not; it is whole in either case.
+	# The abandoned request was executed or not; the state is consistent in either case.
 	run -0 kmes-resize -j
 	jq -e '.capacity as $c | all(.rings[]; .capacity == $c)' <<<"$output"
 	# So is it when it stalls while it is asked: strace holds the request back.
@@ -257,7 +257,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 @test "resize: another change by somebody else in between is told" {
 	command -v strace >/dev/null || skip "strace is not installed"
 	simulator_only "delays requests to the simulator"
-	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	export ASAN_OPTIONS=detect_leaks=0 # no leak detection under strace
 	rings_start --capacity=1M --slots=1
 	kmes-emit -n 5000 -t a
 	# The sixth request is the change itself.
@@ -272,7 +272,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 		"kmes-resize: another process changed the capacity, too: less may be kept"
 }
 
-@test "resize: two at a time, and a reader that misses nothing" {
+@test "resize: two at a time, and a reader without loss" {
 	local first second
 	simulator_only "needs a slot a CPU"
 	rings_start --slots=2 --capacity=64K --load=1000
@@ -292,7 +292,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	assert_status 0
 }
 
-@test "resize: a simulator that is killed meanwhile is told, by everybody who looks on" {
+@test "resize: a simulator killed meanwhile is reported by all readers" {
 	local i dump stat wait
 	simulator_only "the module cannot end under a reader"
 	for i in 1 2 3; do
@@ -308,7 +308,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 		sleep "0.0$i"
 		kill -KILL "$SIM_PID"
 		end_of $!
-		# On a busy machine it may not have come further than to its hello, or to none.
+		# On a busy machine it may have got no further than its greeting, or not even there.
 		[[ $status -eq 0 ]] ||
 			assert_match "$(cat resize.err)" '^kmes-resize: .*(has ended|is ending|no simulator is listening there)$'
 		end_of $dump

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# run.bats - kmes-run where there is no module; tests/vm/native.bats is about the rest.
+# run.bats - kmes-run without the module; tests/vm/native.bats has the rest.
 
 load helper
 
 setup() {
 	common_setup
-	[[ ! -e /dev/kmes ]] || skip "there is a /dev/kmes here"
+	[[ ! -e /dev/kmes ]] || skip "/dev/kmes exists"
 }
 
-@test "kmes-run without the module is one line and 125, and nothing is run" {
+@test "kmes-run without the module prints one line, returns 125 and runs nothing" {
 	run --separate-stderr kmes-run touch ran
 	assert_status 125
 	assert_output ""
@@ -17,7 +17,7 @@ setup() {
 	[[ ! -e ran ]]
 }
 
-@test "kmes-run's wrong usage is 125 as its other failures" {
+@test "kmes-run returns 125 for usage errors and other failures" {
 	run --separate-stderr kmes-run
 	assert_status 125
 	assert_output ""
@@ -28,7 +28,7 @@ setup() {
 	[[ ! -e ran ]]
 }
 
-@test "kmes-run takes options up to the program's name alone" {
+@test "kmes-run parses options only up to the program's name" {
 	run --separate-stderr kmes-run touch --help
 	assert_status 125
 	assert_match "$stderr" "is kmes.ko loaded"

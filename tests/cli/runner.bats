@@ -1,20 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# runner.bats - the test runner counts what went wrong, however it went wrong.
+# runner.bats - the test runner counts failures of every kind.
 
 load helper
 
-# program TEXT: a program of that text, run by the runner.
+# program TEXT: runs a shell script by the test runner.
 program() {
 	printf '#!/bin/bash\n%s\n' "$1" >"$KMES_TMP/program"
 	chmod +x "$KMES_TMP/program"
 	run "$KMES_TOP/tests/run" "$KMES_TMP/program"
 }
 
-# The sum alone on the last line.
+# Only the sum is on the last line.
 assert_sum() { assert_equal "${lines[-1]}" "$1"; }
 
-@test "run sums up what passed and lists what was skipped with its reason" {
+@test "run sums up passed tests and lists skipped ones with their reasons" {
 	program 'echo 1..3; echo ok 1 - a; echo "ok 2 - b # SKIP no fuel"; echo ok 3 - c'
 	assert_status 0
 	assert_sum '2 passed, 0 failed, 1 skipped'
@@ -36,21 +36,21 @@ assert_sum() { assert_equal "${lines[-1]}" "$1"; }
 	assert_match "$output" 'ran no test'
 }
 
-@test "run takes a whole program that is skipped with its reason" {
+@test "run accepts an entire program skipped with a reason" {
 	program 'echo "1..0 # SKIP no module"'
 	assert_status 0
 	assert_sum '0 passed, 0 failed, 1 skipped'
 	assert_match "$output" 'no module'
 }
 
-@test "run fails on a crash behind passed tests" {
+@test "run fails on a crash after passed tests" {
 	program 'echo 1..1; echo ok 1 - a; kill -SEGV $$'
 	assert_status 1
 	assert_sum '1 passed, 1 failed, 0 skipped'
 	assert_match "$output" 'ended by SIGSEGV'
 }
 
-@test "run fails on a status behind passed tests" {
+@test "run fails on a nonzero status after passed tests" {
 	program 'echo 1..1; echo ok 1 - a; exit 3'
 	assert_status 1
 	assert_match "$output" 'ended with status 3'
@@ -65,7 +65,7 @@ assert_sum() { assert_equal "${lines[-1]}" "$1"; }
 	assert_match "$output" 'printed no plan'
 }
 
-@test "run ends a program that takes too long, and what it has started" {
+@test "run ends a program that takes too long, with its children" {
 	export KMES_TEST_LIMIT=1
 	program 'echo 1..1; sleep 300 & echo $! >"$HOME/pid"; wait'
 	assert_status 1
@@ -73,7 +73,7 @@ assert_sum() { assert_equal "${lines[-1]}" "$1"; }
 	wait_until 5 process_is_gone "$(cat pid)"
 }
 
-@test "run heeds signals for its programs, whoever ignored them before" {
+@test "run resets ignored signals for its programs" {
 	program 'echo 1..1; grep -Eq "^SigIgn:.*[0-389ab]..[08]$" /proc/self/status && echo ok 1 - a'
 	run env --ignore-signal=HUP,INT,QUIT,TERM "$KMES_TOP/tests/run" "$KMES_TMP/program"
 	assert_sum '1 passed, 0 failed, 0 skipped'
@@ -86,7 +86,7 @@ assert_sum() { assert_equal "${lines[-1]}" "$1"; }
 	assert_match "$output" ': b \(no fuel\)'
 }
 
-@test "run fails when there is nothing to run" {
+@test "run fails if there is nothing to run" {
 	run "$KMES_TOP/tests/run" ./none
 	assert_status 1
 	assert_sum '0 passed, 1 failed, 0 skipped'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-sim from outside: its start and end, its options, and clients of every kind.
+# kmes-sim from outside: start and end, options, and clients of every kind.
 # shellcheck disable=SC2030,SC2031 # bats runs each test in a subshell of its own
 
 load helper
@@ -11,7 +11,7 @@ setup() {
 	SOCK=$KMES_TMP/sock
 }
 
-# python SCRIPT ARG...: with the client of the simulator's socket at hand.
+# python SCRIPT ARG...: with a client of the simulator's socket available.
 socket_is_gone() { [[ ! -e $SOCK ]]; }
 descriptors() { find "/proc/$SIM_PID/fd" -mindepth 1 | wc -l; }
 has_descriptors() { [[ $(descriptors) -eq $1 ]]; }
@@ -19,7 +19,7 @@ has_descriptors() { [[ $(descriptors) -eq $1 ]]; }
 # The sum of all rings' last sequences.
 total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 
-@test "ready is said once, the socket is private, and nothing is emitted" {
+@test "ready is printed once, the socket is private, and nothing is emitted" {
 	sim_start --slots=2
 	assert_equal "$(cat sim.out)" "kmes-sim: ready on $SOCK"
 	assert_equal "$(stat -c %a "$SOCK")" 600
@@ -29,7 +29,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_equal "$(cat sim.err)" ""
 }
 
-@test "SIGTERM, SIGINT and SIGHUP end it in order" {
+@test "SIGTERM, SIGINT and SIGHUP end it cleanly" {
 	local sig
 
 	for sig in TERM INT HUP; do
@@ -42,7 +42,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	done
 }
 
-@test "a signal that was ignored at the start stays ignored" {
+@test "a signal ignored at startup stays ignored" {
 	background sim sh -c "trap '' INT; exec kmes-sim --slots=1 --socket=$SOCK"
 	wait_for_line sim.out ready
 	kill -INT $!
@@ -70,7 +70,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_equal "$(kmes-stat -j | jq '.rings | length')" 3
 }
 
-@test "of two that start at the same time over a stale socket one wins" {
+@test "of two starting at the same time over a stale socket one wins" {
 	local i
 
 	python 'socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(sys.argv[1])' "$SOCK"
@@ -82,7 +82,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_equal "$(kmes-stat -S "sim:$SOCK" -j | jq '.rings | length')" 1
 }
 
-@test "what is no socket is left alone" {
+@test "a file that is not a socket is not replaced" {
 	echo precious >"$SOCK"
 	run --separate-stderr kmes-sim --socket="$SOCK"
 	assert_status 1
@@ -90,7 +90,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_equal "$(cat "$SOCK")" precious
 }
 
-@test "a socket that somebody else has put in its place is not removed" {
+@test "a socket put in its place by another process is not removed" {
 	sim_start --slots=1
 	rm "$SOCK"
 	background other kmes-sim --slots=1 --socket="$SOCK"
@@ -124,8 +124,8 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	socket_is_gone
 }
 
-@test "standard output is let go after the ready line" {
-	# cat ends though the simulator goes on
+@test "standard output is released after the ready line" {
+	# cat ends while the simulator continues
 	bash -c 'kmes-sim --socket="$1" --slots=1 & echo $! >pid' - "$SOCK" 3>&- | timeout 20 cat >out
 	KMES_PIDS+=("$(cat pid)")
 	assert_equal "$(cat out)" "kmes-sim: ready on $SOCK"
@@ -138,7 +138,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_output "kmes-sim: ready on $SOCK"
 	KMES_PIDS+=("$(pgrep -f -- "--socket=$SOCK")")
 	assert_equal "$(kmes-stat -S "sim:$SOCK" -j | jq '.rings | length')" 2
-	# and its own failures are the caller's
+	# and its failures are the caller's
 	run --separate-stderr kmes-sim --daemon --socket="$SOCK"
 	assert_status 1
 	assert_match "$stderr" 'another simulator'
@@ -146,11 +146,11 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	wait_until 10 socket_is_gone
 }
 
-@test "--daemon leaves nothing running when it is ended before it is ready" {
+@test "--daemon leaves nothing running if it is ended before it is ready" {
 	mkfifo full
 	exec 5<>full
 	dd if=/dev/zero of=full oflag=nonblock bs=4096 2>/dev/null || true
-	# It has its socket, and cannot say so yet.
+	# It has its socket, and cannot report it yet.
 	kmes-sim --daemon --slots=1 --socket="$SOCK" >full &
 	wait_until 10 test -S "$SOCK"
 	kill -TERM $!
@@ -161,7 +161,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	wait_until 10 socket_is_gone
 }
 
-@test "wrong usage is told with the text given" {
+@test "a usage error names the argument" {
 	local option
 
 	for option in --slots=0 --slots=1025 --slots=010x --holes=9 --holes=x --holes= --capacity=64 \
@@ -182,7 +182,7 @@ total() { kmes-stat -j | jq '[.rings[].total] | add'; }
 	assert_usage_error "'operand'"
 }
 
-@test "the last one of an option holds" {
+@test "the last one of an option wins" {
 	sim_start --slots=9 --slots=4 --holes=0 --holes=1 --deny=attach,emit --deny=emit
 	assert_equal "$(kmes-stat -j | jq -c '[.rings[].cpu]')" '[0,2,3]'
 }
@@ -204,7 +204,7 @@ assert (header[3], header[4], type, payload) == (1, 5, b"t", b"\xc0")
 	assert_status 0
 }
 
-@test "slots that are all holes are possible" {
+@test "all slots may be holes" {
 	sim_start --slots=2 --holes=0-1
 	run python '
 c = Client(sys.argv[1])
@@ -227,7 +227,7 @@ assert len(c.events(255)) == 1
 	assert_equal "$(kmes-stat -j | jq '.rings | length')" 256
 }
 
-@test "every start has a stream of its own" {
+@test "every start has a new stream id" {
 	sim_start --slots=1
 	python 'print(Client(sys.argv[1]).stream_id.hex())' "$SOCK" >first
 	python 'print(Client(sys.argv[1]).stream_id.hex())' "$SOCK" >again
@@ -239,7 +239,7 @@ assert len(c.events(255)) == 1
 	assert_match "$(cat first)" '^[0-9a-f]{32}$'
 }
 
-@test "--load sends at its rate, in turn, with a number each" {
+@test "--load sends at its rate, round-robin, each with a number" {
 	local before after
 
 	before=$(date +%s%N)
@@ -253,21 +253,21 @@ c = Client(sys.argv[1])
 (before, after) = map(int, sys.argv[2:])
 events = [c.events(i) for i in (0, 2, 3)]
 assert all(e[0][5] == 0 and e[1] == b"sim.load" for ring in events for e in ring)
-# a number comes once, and those of one ring are three apart
+# numbers are unique, and those of one ring are three apart
 for ring in events:
     numbers = [count(e[2]) for e in ring]
     assert numbers == list(range(numbers[0], numbers[0] + 3 * len(numbers), 3))
     assert [e[0][3] for e in ring] == list(range(1, len(ring) + 1))
 assert sorted(count(ring[0][2]) for ring in events) == [1, 2, 3]
 stopped = [e for ring in events for e in ring if e[0][2] <= after]
-# no more than the time allows, and not only a trickle
+# no more than the time allows, and not far less
 assert len(stopped) <= (after - before) * 20000 / 1e9 + 1, len(stopped)
 assert len(stopped) >= 2000, len(stopped)
 ' "$SOCK" "$before" "$after"
 	assert_status 0
 }
 
-@test "a load that was stopped makes up for a second at most" {
+@test "a stopped load catches up for a second at most" {
 	sim_start --slots=1 --load=1000
 	kill -STOP "$SIM_PID"
 	sleep 2.5
@@ -293,7 +293,7 @@ assert time.monotonic() - start < 10
 	assert_status 0
 }
 
-@test "--demo sends a mix over all slots" {
+@test "--demo sends a mix on all slots" {
 	sim_start --slots=3 --demo
 	wait_until 20 eval '(($(total) >= 40))'
 	run python '
@@ -306,7 +306,7 @@ assert {e[0][5] for e in events} <= {0, 2, 3}
 	assert_status 0
 }
 
-@test "--deny takes away attach and slot query, or emit" {
+@test "--deny refuses attach and slot query, or emit" {
 	sim_start --slots=1 --deny=attach
 	run python '
 c = Client(sys.argv[1])
@@ -326,7 +326,7 @@ assert c.events(0) == []
 	assert_status 0
 }
 
-@test "the rate is a process's, whatever its connections [E11]" {
+@test "the rate applies to a process, with any number of connections [E11]" {
 	sim_start --slots=1 --max-emit-rate=100
 	run python '
 c = Client(sys.argv[1])
@@ -342,7 +342,7 @@ while time.monotonic() < start + 1:
     d.socket.close()
 assert sent <= 110, sent
 if os.fork() == 0:
-    # a child has a bucket of its own
+    # a child has its own bucket
     d = Client(sys.argv[1])
     os._exit(d.emit(99 * t) != (0, 99))
 assert os.wait()[1] == 0
@@ -359,7 +359,7 @@ for i in range(20): assert c.emit(256 * [(b"t", b"\xc0")]) == (0, 256)
 	assert_status 0
 }
 
-@test "limits of size and depth are those of the options [E2 E3 E12]" {
+@test "the limits of size and depth are set by options [E2 E3 E12]" {
 	sim_start --slots=1 --max-event-size=1K --max-nesting-depth=4 --capacity=64K
 	run python '
 c = Client(sys.argv[1])
@@ -396,7 +396,7 @@ for g in guids: assert g[7] >> 4 == 8 and g[8] >> 6 == 2, g.hex()
 	assert_status 0
 }
 
-@test "a large event goes through a file [E5]" {
+@test "a large event is sent as a file [E5]" {
 	sim_start --slots=1 --max-event-size=1M
 	python3 -c 'import json; print(json.dumps({"type": "t", "payload": "x" * 300000}))' |
 		kmes-emit -i -
@@ -407,7 +407,7 @@ assert payload == b"\xdb" + (300000).to_bytes(4, "big") + 300000 * b"x"
 	assert_status 0
 }
 
-@test "a resize without memory changes nothing and is told [F3 F4]" {
+@test "a resize without memory has no effect and is reported [F3 F4]" {
 	sim_start --slots=3 --capacity=64K --testing
 	kmes-sim --socket="$SOCK" --test=fail-resize=2
 	run --separate-stderr kmes-resize 1M
@@ -424,7 +424,7 @@ assert header[5] == 1 and type == b"kmes.buffer.swap.failed"
 	assert_status 0
 }
 
-@test "more memory than there is is refused, not taken [F3]" {
+@test "more memory than is available is refused [F3]" {
 	sim_start --slots=1024 --capacity=64K
 	run --separate-stderr kmes-resize 256M
 	assert_status 1
@@ -435,7 +435,7 @@ assert header[5] == 1 and type == b"kmes.buffer.swap.failed"
 	assert_match "$stderr" 'Cannot allocate memory'
 }
 
-@test "a swap within an attach is noticed by the library [A13]" {
+@test "a swap during an attach is noticed by the library [A13]" {
 	local i
 
 	sim_start --slots=2 --capacity=64K --testing
@@ -477,7 +477,7 @@ assert stamps[2:4] == 2 * [1234567890123456789] and stamps[4] != stamps[3]
 	assert_status 0
 }
 
-@test "rubbish, deaths and stalls disturb nobody" {
+@test "garbage, killed and stalled clients do not affect others" {
 	sim_start --slots=2
 	before=$(descriptors)
 	run python '
@@ -495,7 +495,7 @@ for i in range(300):
         elif kind == 2: c.send(random.randrange(10), cpu=random.randrange(-3, 5), count=random.randrange(300))
         elif kind == 3: socket.send_fds(c.socket, [REQUEST.pack(EMIT, 1, 0, 1, 0, 100)], [0, 1, 2])
         elif kind == 4:
-            # death in the middle of an emit
+            # killed in the middle of an emit
             if os.fork() == 0:
                 c.send(EMIT, count=256, body=bytes(60000))
                 os.kill(os.getpid(), 9)
@@ -503,7 +503,7 @@ for i in range(300):
     except (BrokenPipeError, ConnectionResetError):
         pass
     if i % 10 == 0: assert good.emit([(b"t", b"\xc0")], cpu=0) == (0, 1)
-# one that asks and never reads
+# one that sends requests and never reads
 stalled = Client(path)
 stalled.socket.settimeout(0.2)
 try:
@@ -543,10 +543,10 @@ time.sleep(1000)' "$SOCK"
 	assert_status 0
 }
 
-@test "another user can neither connect nor, let in, do anything" {
+@test "another user can neither connect nor use a connection" {
 	[[ $(id -u) -eq 0 ]] || skip "needs root to become somebody else"
 	sim_start --slots=1
-	# the tree may stand where only we can read
+	# the tree may be readable by root only
 	cp "$KMES_BIN/kmes-stat" "$KMES_TOP/tests/lib/simsock.py" "$KMES_TMP"
 	chmod 755 "$KMES_TMP"
 	run setpriv --reuid=65534 --clear-groups --regid=65534 "$KMES_TMP/kmes-stat" -j

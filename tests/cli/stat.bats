@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-stat: exact rows, intervals, the forms, the screen.
+# kmes-stat: exact rows, intervals, output formats, the screen.
 
 load helper
 
 STEPCLOCK=$KMES_TOP/build/tests/preload/stepclock.so
 PROMTOOL=${PROMTOOL:-$KMES_TOP/build/tools/bin/promtool}
 
-# rows_add_up: the identity of each row, and no figure is negative or huge. Only by the native calls, which
-# tell no counters, may a figure be unknown.
+# rows_add_up: checks the identity of each row, and that no counter is negative or huge. Only
+# with native calls, which have no counters, may a value be unknown.
 rows_add_up() {
 	jq -e --arg source "$KMES_SOURCE" '[.rings[], .totals]
 		| all([.total, .overwritten, .events, .dropped]
@@ -16,8 +16,8 @@ rows_add_up() {
 		and all(.[]|numbers; . >= 0 and . < 1e15)' >/dev/null
 }
 
-# ends_with FILTER: ends the one in the background two samples behind the one for which jq's FILTER of all
-# samples is true.
+# ends_with FILTER: ends the one in the background two samples after jq's FILTER of all
+# samples becomes true.
 ends_with() {
 	wait_until 20 jq -s -e "$1" stat.out
 	wait_for_lines stat.out $(($(wc -l <stat.out) + 2))
@@ -28,7 +28,7 @@ ends_with() {
 
 @test "stat: a million events, ten resizes, laps and drops: rows are the source's counters" {
 	local size
-	simulator_only "drops are made by the simulator"
+	simulator_only "needs the simulator's drops"
 	rings_start --capacity=256K --slots=2 --exempt --testing
 	for size in 64K 1M 128K 2M 64K 256K 512K 64K 1M 64K; do
 		kmes-emit -c 0 -n 80000 -B 256 -t stat.test n:=1
@@ -38,9 +38,9 @@ ends_with() {
 	done
 	run -0 kmes-stat -j
 	rows_add_up <<<"$output"
-	# At each of ten resizes as many, 7 drops, and the ring's own event on some CPU.
+	# At each of ten resizes as many, 7 drops, and the event about the resize on some CPU.
 	assert_equal "$(jq -c '[.totals.total,.totals.dropped]' <<<"$output")" '[1000080,70]'
-	# Row by row what the simulator has counted, and what is in its rings.
+	# Row by row the simulator's counters, and its rings' content.
 	echo "$output" >stat.json
 	run python '
 import json
@@ -68,7 +68,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_equal "$(jq .rings[0].overwritten <<<"$output")" $(($(kmes-dump -sqj | head -n 1 | jq .seq) - 1))
 }
 
-@test "stat: rows add up while the rings are flooded with more than they hold" {
+@test "stat: rows add up while the rings overflow" {
 	local flood i
 	rings_start --capacity=64K --slots=1 --exempt
 	flood_start
@@ -81,7 +81,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	kill -KILL $flood
 }
 
-@test "stat: what a ring alone tells is exact, too, and the rest is not known" {
+@test "stat: values from the ring alone are exact, and the rest is unknown" {
 	simulator_only "needs prepared rings"
 	load prepared
 	event 0 5 1795983682000000001 x
@@ -92,7 +92,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_equal "$(jq -c '.rings[0]|[.total,.events,.dropped,.overwritten,.wakeups]' <<<"$output")" '[9,3,2,4,null]'
 	run -0 kmes-stat -P
 	[[ $output != *wakeups* ]]
-	# Holes leave the ring again, which a counter cannot do.
+	# Gaps leave the ring again, so this is not a counter.
 	[[ $output != *dropped* ]]
 }
 
@@ -106,7 +106,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_match "${lines[1]}" ' - +- '
 }
 
-@test "stat: a resize between samples marks the row, and no figure is wrong" {
+@test "stat: a resize between samples marks the row, and all values are correct" {
 	rings_start --capacity=64K --slots=2 --load=2000
 	background stat kmes-stat -j 0.3
 	wait_for_lines stat.out 2
@@ -117,7 +117,7 @@ for row in json.load(open("stat.json"))["rings"]:
 		if . == null then $source == "native" else . >= 0 and . < 1e6 end)' stat.out
 }
 
-@test "stat: a source that was started anew between samples marks the row" {
+@test "stat: a restarted source marks the row" {
 	simulator_only "the module cannot be unloaded while it is looked at"
 	rings_start --slots=1
 	kmes-emit -n 50 -t a
@@ -131,7 +131,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_equal "$(jq -s -c 'map([.rings[0].reset,.rings[0].total,.rings[0].events_per_second])' stat.out | cut -c1-40)" '[[false,50,null],[true,0,null],[false,0,'
 }
 
-@test "stat: a source that does not come back ends it" {
+@test "stat: a source that does not restart ends it" {
 	simulator_only "the module cannot end"
 	rings_start
 	background stat kmes-stat 0.3
@@ -142,7 +142,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_match "$(cat stat.err)" 'source ended'
 }
 
-@test "stat: a source that ends as its rings are replaced has ended, too" {
+@test "stat: a source that ends while its rings are replaced has ended" {
 	simulator_only "needs prepared rings"
 	load prepared
 	empty_ring 0
@@ -155,7 +155,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_equal "$(cat stat.err)" "kmes-stat: source ended"
 }
 
-@test "stat: the beat survives a step of the wall clock and a hundred SIGWINCHs" {
+@test "stat: the interval survives a wall clock step and a hundred SIGWINCHs" {
 	local i pid
 	preload_only
 	rings_start --slots=1
@@ -170,13 +170,13 @@ for row in json.load(open("stat.json"))["rings"]:
 	end_of $pid 30
 	assert_status 0
 	assert_equal "$(wc -l <stat.out)" 5
-	# Intervals by the monotonic clock: none has an hour in it, all of them add up.
+	# Intervals follow the monotonic clock: none includes the hour, and they add up.
 	jq -s -e 'all(.[1:][]; .interval > 0 and .interval < 60) and (map(.interval // 0)|add) > 1.5' stat.out
-	# The step was there.
+	# The step did happen.
 	jq -s -e '[.[].time|.[0:19]+"Z"|fromdateiso8601]|.[-1] - .[0] > 3500' stat.out
 }
 
-@test "stat: wrong usage" {
+@test "stat: usage errors" {
 	local text
 	rings_start
 	for text in 0 -1 nan inf 1e3 ""; do
@@ -200,7 +200,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_equal "${#stderr_lines[@]}" 1
 }
 
-@test "stat: a CPU whose first event comes later has its row from the start" {
+@test "stat: a CPU without events has its row from the start" {
 	rings_start --slots=2
 	background stat kmes-stat -j 0.3
 	wait_for_lines stat.out 1
@@ -208,7 +208,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	ends_with 'map(.rings[1].total) | .[0] == 0 and .[-1] == 1'
 }
 
-@test "stat: slots with holes are named by CPU, -c limits, one without a ring is named" {
+@test "stat: slots with holes are named by CPU, -c selects, one without a ring is named" {
 	rings_start --slots=6 --holes=2,4
 	assert_equal "$(kmes-stat -j | jq -c '[.rings[].cpu]')" '[0,1,3,5]'
 	assert_equal "$(kmes-stat -j -c 1,3-5 | jq -c '[.rings[].cpu]')" '[1,3,5]'
@@ -229,8 +229,8 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_match "$output" 18446744073709551610
 }
 
-@test "stat: -P is what promtool takes" {
-	[[ -x $PROMTOOL ]] || PROMTOOL=$(command -v promtool) || skip "promtool is not there"
+@test "stat: promtool accepts -P" {
+	[[ -x $PROMTOOL ]] || PROMTOOL=$(command -v promtool) || skip "promtool is not installed"
 	rings_start --slots=4 --load=1000
 	kmes-stat -P >metrics
 	run "$PROMTOOL" check metrics <metrics
@@ -241,8 +241,8 @@ for row in json.load(open("stat.json"))["rings"]:
 		grep -q '^kmes_source_info{source="dev"' metrics
 }
 
-@test "stat: --textfile replaces the file whole, 0644" {
-	simulator_only "there is no python in that machine"
+@test "stat: --textfile replaces the file atomically, 0644" {
+	simulator_only "the guest has no python"
 	rings_start --slots=1
 	umask 077
 	mkdir dir
@@ -251,7 +251,7 @@ for row in json.load(open("stat.json"))["rings"]:
 	assert_equal "$(stat -c %a dir/kmes.prom)" 644
 	grep -q '^kmes_ring_generation{cpu="0"} 1$' dir/kmes.prom
 	background stat kmes-stat --textfile=dir/kmes.prom 0.001
-	# Who reads meanwhile never sees a part, and different files one after the other.
+	# A concurrent reader never sees a partial file.
 	run python '
 whole, inodes = open("dir/kmes.prom").read(), set()
 names = [line.split(" ")[0] for line in whole.splitlines()]
@@ -270,7 +270,7 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_equal "$(ls -A dir)" kmes.prom
 }
 
-@test "stat: metrics that only grow do not fall while the source stalls" {
+@test "stat: monotonic metrics do not decrease while the source stalls" {
 	local counters='^kmes_ring_[a-z_]*_total'
 
 	simulator_only "the module does not stall"
@@ -302,7 +302,7 @@ while time.monotonic() < end or len(inodes) < 5:
 		kill -KILL $!
 		wait $! || true
 	done
-	# One that was killed between the name and the rename; others are none of ours.
+	# A leftover of a run killed before the rename; other files are not touched.
 	true &
 	dead=$(printf %06x $!)
 	wait $!
@@ -324,7 +324,7 @@ while time.monotonic() < end or len(inodes) < 5:
 	[[ -f link && ! -L link ]]
 	mkfifo fifo
 	mkdir folder
-	mknod null c 1 3 || skip "mknod needs more rights"
+	mknod null c 1 3 || skip "mknod needs more privileges"
 	for text in fifo folder null; do
 		run --separate-stderr timeout 5 kmes-stat --textfile=$text 0.01 1
 		assert_status 1
@@ -343,7 +343,7 @@ while time.monotonic() < end or len(inodes) < 5:
 @test "stat: --textfile is written without /proc, too" {
 	[[ $KMES_BIN != */asan/* ]] || skip "the sanitizer needs /proc itself"
 	rings_start --slots=1
-	unshare -m true || skip "no mounts of our own here"
+	unshare -m true || skip "no mount namespaces"
 	mkdir dir
 	run -0 unshare -m sh -c 'mount -t tmpfs none /proc && exec kmes-stat --textfile=dir/kmes.prom 0.01 2'
 	assert_output ""
@@ -351,10 +351,10 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_equal "$(ls -A dir)" kmes.prom
 }
 
-@test "stat: --textfile on a full disk keeps the old file, and says so" {
+@test "stat: --textfile on a full disk keeps the old file, and reports it" {
 	rings_start --slots=1
 	mkdir small
-	mount -t tmpfs -o size=4k none small || skip "mount needs more rights"
+	mount -t tmpfs -o size=4k none small || skip "mount needs more privileges"
 	echo old >small/kmes.prom
 	run --separate-stderr kmes-stat --textfile=small/kmes.prom 0.01 2
 	cp small/kmes.prom kept
@@ -366,7 +366,7 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_equal "$(cat names)" kmes.prom
 }
 
-@test "stat: -y on a thousand types, busiest first" {
+@test "stat: -y with a thousand types, busiest first" {
 	local i
 	rings_start --capacity=1M --slots=1 --exempt
 	for ((i = 0; i < 1000; i++)); do echo "{\"type\":\"type.$i\",\"payload\":{}}"; done >lines
@@ -382,7 +382,7 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_match "$output" 'evil\\x1[bB]\[31m'
 }
 
-@test "stat: -y tells types apart, as kmes-dump prints them" {
+@test "stat: -y distinguishes types, as kmes-dump prints them" {
 	local type long
 
 	rings_start --slots=1
@@ -396,11 +396,11 @@ while time.monotonic() < end or len(inodes) < 5:
 	assert_equal "$(awk 'NF == 3 && $1 == 1 { print $3 }' <<<"$output" | sort)" "$(cat printed)"
 }
 
-@test "stat: it does not disturb: a sleeper is woken as without it [C3]" {
-	simulator_only "looks into the simulator's pages"
+@test "stat: it does not interfere with sleepers [C3]" {
+	simulator_only "reads the simulator's pages"
 	rings_start --slots=1
 	background stat kmes-stat -j 0.1
-	# Nobody sleeps: need_wake stays as it is, whatever stands there.
+	# Without a sleeper need_wake keeps its value.
 	run python '
 page = Client(sys.argv[1]).consumer_page(0)
 for value in 0, 1, 7, 0:
@@ -429,7 +429,7 @@ for i in range(30):
     late.append(time.monotonic() - start)
 print(sorted(late))
 assert c.counters(0)["wakes"] - before == 30
-# A lost wake would be found out by the bound of sleeps alone, 100 ms later.
+# A lost wake would only be noticed by the bound of sleeps, 100 ms later.
 assert sorted(late)[15] < 0.05
 ' "$KMES_TMP/sock"
 	assert_status 0
@@ -438,7 +438,7 @@ assert sorted(late)[15] < 0.05
 	(($(wc -l <stat.out) > 10))
 }
 
-@test "stat: a reader that goes away ends it quietly" {
+@test "stat: a closed pipe ends it silently" {
 	rings_start
 	run --separate-stderr bash -c 'set -o pipefail; kmes-stat 0.1 | head -n 1'
 	assert_status 0
@@ -458,7 +458,7 @@ screen_start() { # WIDTH HEIGHT [INTERVAL]
 		stty -a | tr ' ' '\n' | grep -c '^icanon\|^echo;\?\$'
 		sleep 60
 	END
-	# A server that is just ending takes nobody.
+	# A server that is exiting accepts no client.
 	wait_until 10 env TMUX_TMPDIR="$KMES_TMP" tmux -f /dev/null new-session -d -x "$1" -y "$2" \
 		"env KMES_SOURCE=$KMES_SOURCE PATH=$PATH bash screen.sh"
 }
@@ -467,20 +467,20 @@ keys() { TMUX_TMPDIR=$KMES_TMP tmux send-keys "$@"; }
 screen_has() { screen | grep -q -- "$1"; }
 screen_line_has() { screen | sed -n "$1p" | grep -q -- "$2"; }
 screen_end() { TMUX_TMPDIR=$KMES_TMP tmux kill-server || true; }
-# It was left, with this status, and the terminal is as it was: canonical, with echo.
+# It has exited with this status, and the terminal is restored: canonical, with echo.
 screen_was_left() {
 	wait_until 10 screen_has "status $1" && wait_until 10 screen_has '^2$' &&
 		! screen_has 'total'
 }
 
-@test "stat: -W at three sizes, resized while it runs, left by q" {
+@test "stat: -W at three sizes, resized while it runs, quit by q" {
 	local size width height
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	rings_start --slots=4 --load=1000
 	for size in "80 24" "40 10" "200 60"; do
 		read -r width height <<<"$size"
 		screen_start "$width" "$height"
-		# Head, rings, and at the bottom the totals over the keys.
+		# Header, rings, and at the bottom the totals above the keys.
 		wait_until 10 screen_line_has $((height - 1)) '^total'
 		screen_line_has "$height" '^q quit'
 		screen_line_has 2 'CPU .*USED.*EV/S.*REACH.*LOST *$'
@@ -516,7 +516,7 @@ screen_was_left() {
 	done
 }
 
-@test "stat: -W is left by q also when samples come faster than they are drawn" {
+@test "stat: -W is quit by q also if samples are faster than the screen" {
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	rings_start --slots=1
 	screen_start 80 24 0.000000001
@@ -527,7 +527,7 @@ screen_was_left() {
 }
 
 @test "stat: -W ends with its terminal, also where SIGHUP is ignored" {
-	simulator_only "there is no python in that machine"
+	simulator_only "the guest has no python"
 	rings_start --slots=1
 	run -0 python '
 import pty, subprocess
@@ -570,13 +570,13 @@ finally:
 	screen_end
 }
 
-@test "stat: -W follows a source that was started anew, and ends with one that was not" {
+@test "stat: -W follows a restarted source, and ends if it does not restart" {
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	simulator_only "the module cannot be unloaded while it is looked at"
 	rings_start --slots=8
 	screen_start 80 24
 	wait_until 10 screen_line_has 10 '^ *7 '
-	# While it stands still, so that it does not look in between.
+	# While it is stopped, so that it takes no sample in between.
 	kill -STOP "$(cat screen.pid)"
 	sim_stop
 	rings_start --slots=3
@@ -589,9 +589,9 @@ finally:
 	screen_end
 }
 
-@test "stat: -W stands terminals of any size" {
+@test "stat: -W survives terminals of any size" {
 	local size
-	command -v python3 >/dev/null || skip "no python3 here"
+	command -v python3 >/dev/null || skip "python3 is not installed"
 	rings_start --slots=4
 	for size in "1 1" "1 200" "200 1" "2 2" "4 5" "3 34"; do
 		read -r rows columns <<<"$size"
@@ -620,13 +620,13 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 	done
 }
 
-@test "stat: -W needs a terminal at both ends, and says so" {
-	command -v script >/dev/null || skip "no script(1) here"
+@test "stat: -W requires a terminal as stdin and stdout" {
+	command -v script >/dev/null || skip "script(1) is not installed"
 	rings_start
 	run --separate-stderr env TERM=none kmes-stat -W
 	assert_status 1
 	assert_equal "$stderr" "kmes-stat: --watch needs a terminal (see TERM)"
-	# Keys that never come, and a screen that nobody sees.
+	# Without keys, and without a visible screen.
 	run -0 script -qec 'env TERM=xterm timeout 5 kmes-stat -W </dev/null; echo "status $?"' /dev/null
 	assert_match "$output" 'needs a terminal.*status 1'
 	run -0 script -qec 'env TERM=xterm timeout 5 kmes-stat -W >file; echo "status $?"' /dev/null

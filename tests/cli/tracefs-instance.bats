@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck disable=SC2154 # bats assigns stderr
-# The tracefs source: what it sets up in the kernel, removes again, and cannot have.
+# The tracefs source: what it sets up in the kernel and removes again, and what it lacks.
 
 load helper
 load tracefs
 
-@test "tracefs: the instance is gone after each end, and its settings are as wanted [T6]" {
+@test "tracefs: the instance is removed at each end, and its settings are correct [T6]" {
 	local pid
 
 	set_overwrite 0
@@ -34,7 +34,7 @@ load tracefs
 	assert_equal "$(instances_of "$pid")" 0
 }
 
-@test "tracefs: what a kill leaves goes with the next run, a running one stays [T6]" {
+@test "tracefs: a killed run's instance is removed by the next, a running one's is not [T6]" {
 	local killed running
 
 	follow r sched/sched_process_exec -m "filename=$PROG" -n 1 -T none
@@ -54,14 +54,14 @@ load tracefs
 	assert_match "$(cat r.out)" "filename: \"$PROG\""
 }
 
-@test "tracefs: an instance that only looks like a left-over stays" {
+@test "tracefs: an instance that only looks like a leftover is kept" {
 	MADE+=("kmes-x-$$" "kmes-1-$$"x)
 	mkdir "${MADE[@]/#/$INSTANCES/}"
 	run -0 kmes-dump -S tracefs -sq
 	[[ -d $INSTANCES/${MADE[0]} && -d $INSTANCES/${MADE[1]} ]]
 }
 
-@test "tracefs: unknown events, with the nearest names" {
+@test "tracefs: unknown events, with similar names" {
 	run --separate-stderr kmes-dump -S tracefs:sched/sched_proces_exec
 	assert_status 1
 	assert_equal "$stderr" "kmes-dump: tracefs: no such event: 'sched/sched_proces_exec'; similar: sched/sched_process_exec, sched/sched_process_exit, sched/sched_process_free"
@@ -73,17 +73,17 @@ load tracefs
 	assert_equal "$stderr" "kmes-dump: tracefs: an empty name in 'sched,,irq'"
 }
 
-@test "tracefs: no access, and no tracefs, in one line each" {
+@test "tracefs: no access, and no tracefs, one line each" {
 	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups kmes-dump -S tracefs
 	assert_status 1
 	assert_equal "$stderr" "kmes-dump: tracefs: $TRACING: Permission denied (needs root)"
-	unshare -m true || skip "no mounts of our own here"
+	unshare -m true || skip "no mount namespaces"
 	run --separate-stderr unshare -m sh -c "mount -t tmpfs none $TRACING && { [ ! -d /sys/kernel/debug ] || mount -t tmpfs none /sys/kernel/debug; } && exec kmes-dump -S tracefs"
 	assert_status 1
 	assert_equal "$stderr" "kmes-dump: tracefs: not mounted at $TRACING (mount -t tracefs tracefs $TRACING)"
 }
 
-@test "tracefs: a kernel that is too old, or a buffer that is busy, in one line each" {
+@test "tracefs: a kernel that is too old, or a busy buffer, one line each" {
 	if ! is_new_enough; then
 		run --separate-stderr kmes-dump -S tracefs
 		assert_status 1
@@ -103,8 +103,8 @@ load tracefs
 	assert_equal "$stderr" "kmes-wait: cpu0: cannot map the trace buffer: Permission denied (needs root)"
 }
 
-# The kernel knows processes by their numbers outside: ours would be another's.
-@test "tracefs: in a pid namespace of its own the reader hides nobody" {
+# The kernel uses global process ids: the namespace's own id is another process's.
+@test "tracefs: in its own pid namespace the reader hides no other process" {
 	unshare --pid --fork --mount-proc true || skip "no pid namespaces of our own here"
 	run -0 unshare --pid --fork --mount-proc bash -c '
 		kmes-dump -S tracefs:sched/sched_process_exec >/dev/null 2>&1 &
@@ -113,7 +113,7 @@ load tracefs
 	assert_output ""
 }
 
-@test "tracefs: events show from where all are switched on" {
+@test "tracefs: events are printed from when all are enabled" {
 	needs_preload
 	background d env TRACE_FAULT=early LD_PRELOAD="$KMES_TOP/build/tests/preload/oldtrace.so" \
 		kmes-dump -S tracefs:sched/sched_process_exec,sched/sched_process_exit -m "filename=$PROG*" -n 1
@@ -125,7 +125,7 @@ load tracefs
 	assert_match "$(cat d.out)" "filename: \"$PROG-late\""
 }
 
-@test "tracefs: a run in another pid namespace leaves an instance that is being set up [T6]" {
+@test "tracefs: a run in another pid namespace keeps an instance that is being set up [T6]" {
 	needs_preload
 	unshare --pid --fork --mount-proc true || skip "no pid namespaces of our own here"
 	export PROG=./other
@@ -139,7 +139,7 @@ load tracefs
 	assert_equal "$stderr" ""
 }
 
-@test "tracefs: of several events one that has just gone is passed over" {
+@test "tracefs: one of several events that just disappeared is skipped" {
 	needs_preload
 	run -0 --separate-stderr preloaded gone kmes-dump -S 'tracefs:sched/sched_process_*' -sq
 	assert_equal "$stderr" ""
@@ -148,24 +148,24 @@ load tracefs
 	assert_equal "$stderr" "kmes-dump: tracefs: cannot enable sched/sched_process_exit: No such file or directory"
 }
 
-@test "tracefs: nobody changes the sub-buffers' size while they are being mapped [T5]" {
+@test "tracefs: the size of sub-buffers cannot change while they are being mapped [T5]" {
 	needs_preload
 	run -0 --separate-stderr preloaded resize kmes-dump -S tracefs -s
 	assert_match "${stderr_lines[0]}" "^kmes-dump: source tracefs, rings: $(online_cpus | wc -l)\$"
 }
 
-@test "tracefs: kmes-resize says why a mapped buffer keeps its size [T5]" {
+@test "tracefs: kmes-resize reports why a mapped buffer keeps its size [T5]" {
 	run --separate-stderr kmes-resize -S tracefs 1M
 	assert_status 1
 	assert_equal "$stderr" "kmes-resize: tracefs: a trace buffer keeps its size while it is mapped, so it cannot be resized"
-	# And it is true.
+	# And this is correct.
 	follow d sched/sched_process_exec
 	run bash -c "echo 8192 >'$INSTANCE/buffer_size_kb'"
 	assert_status 1
 	assert_match "$output" 'busy'
 }
 
-@test "tracefs: two at once each have all events and an instance of their own [T6]" {
+@test "tracefs: two at once each have all events and their own instance [T6]" {
 	local first second
 
 	follow a sched/sched_process_exec -m "filename=$PROG" -n 3 -j
@@ -180,10 +180,10 @@ load tracefs
 	assert_equal "$(wc -l <a.out)" 3
 }
 
-@test "tracefs: left-overs go by process and start time, and not from under who reads them [T6]" {
+@test "tracefs: leftovers are found by pid and start time, and kept while being read [T6]" {
 	local held
 
-	# A process with our number, but another one; and one with no process's number that is
+	# An instance of another process with the same pid; and one of no process that is
 	# held open, as soon as it is there: other runs sweep, too.
 	MADE+=("kmes-$$-1" "kmes-$((4194304 + $$))-7")
 	held=$INSTANCES/${MADE[1]}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# tracefs.bash - the running kernel's own trace events for tests: followers of them, their
-# instances, and what goes again at the end.
+# tracefs.bash - the running kernel's trace events for tests: followers, their instances,
+# and cleanup.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 TRACING=/sys/kernel/tracing
@@ -10,14 +10,14 @@ setup() {
 	IN_VM=$(over_module && echo yes) || true
 	[[ $(id -u) -eq 0 ]] || skip "not root"
 	[[ -d $INSTANCES ]] || skip "no tracefs at $TRACING"
-	# 6.10 brought the mapping.
+	# Mapping is new in 6.10.
 	[[ $BATS_TEST_DESCRIPTION == *"too old"* ]] || is_new_enough ||
 		skip "Linux $(uname -r) cannot map trace buffers"
 	common_setup
 	unset KMES_SOURCE
 	MADE=()
 	PROBES=()
-	# A program that nobody else starts, these tests in another run neither.
+	# A program that nothing else runs, not even another run of these tests.
 	export PROG=./prog$$
 	ln -s /bin/true "$PROG"
 }
@@ -27,7 +27,7 @@ teardown() {
 	local made pid
 
 	[[ -z ${OVERWRITE:-} ]] || echo "$OVERWRITE" >"$TRACING/options/overwrite"
-	# Followers first, whose instances have events switched on; and those in pipes.
+	# Followers first, whose instances have enabled events; and those in pipes.
 	for pid in "${KMES_PIDS[@]}"; do
 		pkill -KILL -P "$pid" kmes-dump || true
 	done
@@ -42,11 +42,11 @@ teardown() {
 
 is_removed() { [[ ! -d $INSTANCES/$1 ]] || rmdir "$INSTANCES/$1"; }
 
-# What killed followers have left behind: the tool removes it itself.
+# Leftovers of killed followers: the tool removes them itself.
 teardown_file() { "$KMES_BIN/kmes-dump" -S tracefs -sq >/dev/null 2>&1 || true; }
 
-# set_overwrite 0|1: of the machine's own settings the one that new instances inherit, until
-# the test ends. Others who want that wait.
+# set_overwrite 0|1: the global setting that new instances inherit, until the test ends.
+# Concurrent tests wait for it.
 set_overwrite() {
 	exec 9<"$TRACING"
 	flock 9
@@ -54,7 +54,7 @@ set_overwrite() {
 	echo "$1" >"$TRACING/options/overwrite"
 }
 
-# preloaded FAULT COMMAND...: with trace buffers that have it, see tests/preload/oldtrace.c.
+# preloaded FAULT COMMAND...: with trace buffers of that fault, see tests/preload/oldtrace.c.
 preloaded() {
 	local fault=$1
 
@@ -63,10 +63,10 @@ preloaded() {
 }
 needs_preload() {
 	preload_only
-	[[ -e $KMES_TOP/build/tests/preload/oldtrace.so ]] || skip "nothing to preload here"
+	[[ -e $KMES_TOP/build/tests/preload/oldtrace.so ]] || skip "the library to preload is not built"
 }
 
-# follow NAME EVENTS [OPTION...]: a follower that has switched its events on; its pid is
+# follow NAME EVENTS [OPTION...]: a follower that has enabled its events; its pid is
 # in $FOLLOWER, its instance's folder in $INSTANCE.
 follow() {
 	local name=$1 events=$2
@@ -85,8 +85,8 @@ follower_is_ready() {
 }
 online_cpus() { tr , '\n' </sys/devices/system/cpu/online | awk -F- '{ for (i = $1; i <= $NF; i++) print i }'; }
 
-# From here on the follower's events are those of what this test starts: the machine's
-# others may be more than any reader keeps up with.
+# From here on the follower's events are those of processes of this test: the machine's
+# other events may be more than any reader can follow.
 only_own_events() {
 	echo 1 >"$INSTANCE/options/event-fork"
 	echo "$BASHPID" >"$INSTANCE/set_event_pid"
@@ -96,10 +96,10 @@ only_own_events() {
 # The sum of one line of per_cpu/*/stats over all CPUs.
 sum_stats() { awk -v key="$2" -F': ' '$1 == key { n += $2 } END { print n + 0 }' "$1"/per_cpu/*/stats; }
 
-# The follower has read nearly all there is; what it has not is its own doing's.
+# The follower has read nearly everything; the rest are its own events.
 is_drained() { (($(sum_stats "$INSTANCE" entries) < 2000)); }
 
-# Makes an instance of the test's own; its folder is in $OWN.
+# Creates an instance for the test; its folder is in $OWN.
 make_instance() {
 	OWN=$INSTANCES/test-$$-$BATS_TEST_NUMBER
 	mkdir "$OWN"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # shellcheck disable=SC2154 # bats assigns stderr
-# The tracefs source: the tools over the running kernel's own trace events.
+# The tracefs source: the tools with the running kernel's trace events.
 
 load helper
 load tracefs
 
-@test "tracefs: known commands show with file name and pid, in time order [T2 T3 T6]" {
+@test "tracefs: known commands are printed with file name and pid, in time order [T2 T3 T6]" {
 	local i
 
 	for i in {01..20}; do ln -s /bin/true "$PROG-$i"; done
@@ -24,14 +24,14 @@ load tracefs
 	assert_equal "$(jq -r '.ts_ns' d.out)" "$(jq -r '.ts_ns' d.out | sort -n)"
 }
 
-# stamped COMMAND...: each line that it prints behind the time at which it came.
+# stamped COMMAND...: its output with each line's time of arrival.
 stamped() {
 	"$@" | grep --line-buffered "\"$PROG\"" | while IFS= read -r line; do
 		echo "$EPOCHREALTIME $line"
 	done
 }
 
-# Groups of three events and nothing else: how long the best group took, in ms.
+# Groups of three events and nothing else: the latency of the best group, in ms.
 best_of_groups() {
 	local try
 
@@ -49,7 +49,7 @@ best_of_groups() {
 follower_in() { pgrep -P "${KMES_PIDS[0]}" kmes-dump; }
 has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 
-@test "tracefs: three events alone show within 100 ms, through grep too" {
+@test "tracefs: three single events are printed within 100 ms, through grep too" {
 	export -f stamped
 
 	background g bash -c "stamped kmes-dump -S tracefs:sched/sched_process_exec -T epoch -q"
@@ -58,7 +58,7 @@ has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 	(($(cat best) >= 0 && $(cat best) < 100))
 }
 
-@test "tracefs: three events alone show within 100 ms when nobody wakes the reader" {
+@test "tracefs: three single events are printed within 100 ms without a wake-up" {
 	export -f stamped
 
 	needs_preload
@@ -68,7 +68,7 @@ has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 	(($(cat best) >= 0 && $(cat best) < 100))
 }
 
-@test "tracefs: time stamps are those of the clock, to a millisecond" {
+@test "tracefs: timestamps agree with the clock, to a millisecond" {
 	local before after ts
 
 	follow d sched/sched_process_exec -j -m "filename=$PROG" -n 1
@@ -80,17 +80,17 @@ has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 	((ts > before - 1000000 && ts < after + 1000000))
 }
 
-@test "tracefs: 100000 records equal the kernel's own text of them, field by field [T4]" {
+@test "tracefs: 100000 records equal the kernel's text, field by field [T4]" {
 	local pid i reads=2500
 
-	# An emulated machine is slow: a fifth of them there.
+	# An emulated machine is slow: only a fifth.
 	[[ ! $IN_VM ]] || reads=500
 	make_instance
 	echo 24576 >"$OWN/buffer_size_kb"
 	follow d raw_syscalls/sys_enter -T none -q
 	echo 0 >"$INSTANCE/events/raw_syscalls/sys_enter/enable"
 	mkfifo feed
-	# One byte a read and a write; on one CPU, so that all agree about the order.
+	# One byte per read and write; on one CPU, so that the order is unique.
 	background prog taskset -c 0 dd if=feed of=/dev/null bs=1 status=none
 	pid=$!
 	wait_until 10 is_named_dd "$pid"
@@ -100,7 +100,7 @@ has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 	done
 	background pipe cat "$OWN/trace_pipe"
 	exec 7>feed
-	# Never more than the buffers hold, however slow the readers are.
+	# Never more than the buffers hold, however slow a reader is.
 	for i in {1..20}; do
 		head -c "$reads" /dev/zero >&7
 		wait_until 60 has_records $((i * 2 * reads))
@@ -113,7 +113,7 @@ has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 	kill "$FOLLOWER"
 	end_of "$FOLLOWER"
 	assert_status 0
-	# Before the program's there are those of the whole machine, of which some may be lost.
+	# Records of the whole machine precede the program's; some of them may be lost.
 	assert_equal "$(awk "/common_pid: $pid,/ { seen = 1 } /^---/ && seen" d.out)" ""
 	# As "dd-4711 [000] ..... 0.123: sys_enter: NR 1 (1, 55b0, 1, 0, 0, 1)".
 	awk '/: sys_enter: NR / { print substr($2, 2) + 0, substr($1, 4), substr($0, index($0, " NR ") + 4) }' pipe.out >theirs
@@ -122,7 +122,7 @@ has_follower_in() { grep -q trace_pipe_raw "/proc/$(follower_in)/maps"; }
 		xargs -n 9000 printf '%s %s %s (%x, %x, %x, %x, %x, %x)\n' >ours
 	grep -c "^0 $pid 0 (0, " ours >reads
 	grep -c "^0 $pid 1 (1, " ours >writes
-	assert_equal "$(cat reads writes)" "$((20 * reads + 1))"$'\n'"$((20 * reads))" # the last finds the end
+	assert_equal "$(cat reads writes)" "$((20 * reads + 1))"$'\n'"$((20 * reads))" # the last one is at end of file
 	cmp ours theirs
 	assert_equal "$(wc -l <ours)" "$(sum_stats "$OWN" 'read events')"
 }
@@ -131,7 +131,7 @@ has_records() { (($(sum_stats "$OWN" 'read events') >= $1)) && is_empty "$INSTAN
 has_text_of() { (($(grep -c sys_enter: "$KMES_TMP/pipe.out") >= $1)); }
 is_empty() { (($(sum_stats "$1" entries) == 0)); }
 
-@test "tracefs: a reader that was stopped twice tells what the kernel overwrote [T8]" {
+@test "tracefs: a reader stopped twice reports what the kernel overwrote [T8]" {
 	local i lost overrun
 
 	follow d raw_syscalls/sys_enter -T none
@@ -146,7 +146,7 @@ is_empty() { (($(sum_stats "$1" entries) == 0)); }
 	done
 	echo 0 >"$INSTANCE/events/raw_syscalls/sys_enter/enable"
 	wait_until 60 is_drained
-	# Behind the last loss stands a record at the latest now.
+	# Now at the latest a record follows the last loss.
 	echo 1 >"$INSTANCE/events/raw_syscalls/sys_enter/enable"
 	for i in $(online_cpus); do
 		taskset -c "$i" true 2>/dev/null || true
@@ -166,7 +166,7 @@ is_empty() { (($(sum_stats "$1" entries) == 0)); }
 	assert_equal "$(cat bad)" 0
 }
 
-@test "tracefs: kmes-stat shows entries, overrun, read and sub-buffers [T1 T7]" {
+@test "tracefs: kmes-stat prints entries, overrun, read and sub-buffers [T1 T7]" {
 	local stat
 
 	follow d raw_syscalls/sys_enter -t none
@@ -179,7 +179,7 @@ is_empty() { (($(sum_stats "$1" entries) == 0)); }
 	assert_equal "$(jq 'map(.entries) | add' <<<"$stat")" "$(sum_stats "$INSTANCE" entries)"
 	assert_equal "$(jq 'map(.read) | add' <<<"$stat")" "$(sum_stats "$INSTANCE" 'read events')"
 	(($(jq 'map(.overrun) | add' <<<"$stat") > 10000))
-	# The mapping is the meta page, in the place of one more sub-buffer, and all of those.
+	# The mapping is the meta page, in a sub-buffer's space, and all sub-buffers.
 	assert_equal "$(mapped_bytes "$FOLLOWER")" "$(jq '(.[0].subbufs + 1) * .[0].subbuf_bytes' <<<"$stat")"
 	run -0 kmes-stat -S tracefs -c 0
 	assert_match "${lines[0]}" '^BUFFER +CPU +ENTRIES +OVERRUN +READ +EV/S +LOST/S +SUBBUFS +SIZE$'
@@ -196,7 +196,7 @@ mapped_bytes() {
 	echo $((16#${range#*-} - 16#${range%-*}))
 }
 
-@test "tracefs: kmes-stat tells rates at intervals [T7]" {
+@test "tracefs: kmes-stat prints rates at intervals [T7]" {
 	local name
 
 	follow d raw_syscalls/sys_enter -t none
@@ -209,7 +209,7 @@ mapped_bytes() {
 	kill -KILL "${KMES_PIDS[-1]}"
 	assert_equal "${#lines[@]}" 3
 	assert_equal "$(jq -c '.interval, (.rings[] | .events_per_second, .lost_per_second)' <<<"${lines[0]}" | sort -u)" null
-	# The rates are the changes of the counts, by the interval.
+	# Rates are the differences of counters divided by the interval.
 	jq -se --arg name "$name" 'map(. as {$interval, $rings} | $rings | map(select(.buffer == $name) + {$interval})) |
 		. as $t | [range(1; length) | . as $i | range($t[0] | length) | . as $c |
 		$t[$i][$c] as $now | $t[$i - 1][$c] as $old |
@@ -226,7 +226,7 @@ has_overrun() { (($(sum_stats "$INSTANCE" overrun) > 0)); }
 	assert_match "$output" "ftrace.sched.sched_process_exec  .*filename: \"$PROG\""
 }
 
-@test "tracefs: a capture of trace events reads back as it was printed" {
+@test "tracefs: a capture of trace events is read back as printed" {
 	follow d sched/sched_process_exec -w t.cap --print -n 3 -m "filename=$PROG" -T iso
 	"$PROG"; "$PROG"; "$PROG"
 	end_of "$FOLLOWER"
@@ -235,7 +235,7 @@ has_overrun() { (($(sum_stats "$INSTANCE" overrun) > 0)); }
 	assert_equal "${#lines[@]}" 3
 }
 
-# A probe on a program's first instruction, with fields as no other event has them.
+# A probe on a program's first instruction, with fields that no other event has.
 make_probe() {
 	local entry
 
@@ -247,10 +247,10 @@ make_probe() {
 		>>"$TRACING/uprobe_events"
 }
 
-@test "tracefs: events that come and go while others are read" {
+@test "tracefs: events that appear and disappear while others are read" {
 	local prog
 
-	# One of our own: others start /bin/true, too.
+	# A private program: others run /bin/true, too.
 	prog=$KMES_TMP/prog
 	cp /bin/true "$prog"
 	make_probe "$prog" first
@@ -258,12 +258,12 @@ make_probe() {
 	"$prog"
 	wait_for_lines d.out 1
 	assert_match "$(cat d.out)" "ftrace.kmes_$$.first  \{common_pid: [0-9]+, __probe_ip: [0-9]+, small: 5, neg: -5, hex: 255, bits: 3, longs: \[1, [0-9]+\], text: \"$prog\", name: \"prog\", odd_: 65, texts: 0x[0-9a-f]{8}, last: 7\}"
-	# One more in its group, which nobody asked for.
+	# Another event in its group, which is not selected.
 	make_probe "$prog" second
 	"$prog"
 	wait_for_lines d.out 2
-	# One that is being read stays. Switched off under the reader it may go; the kernel then
-	# clears the buffers of all instances, lest its records be taken for another's.
+	# An event being read cannot be removed. Disabled under the reader it can; the kernel then
+	# clears the buffers of all instances, so that its records are not mistaken for another's.
 	run bash -c "echo '-:kmes_$$/first' >>'$TRACING/uprobe_events'"
 	assert_status 1
 	echo 0 >"$INSTANCE/events/kmes_$$/first/enable"
@@ -271,7 +271,7 @@ make_probe() {
 	[[ ! -d $TRACING/events/kmes_$$/first ]]
 	echo 1 >"$INSTANCE/events/kmes_$$/second/enable"
 	"$prog"
-	# Its format is not known: it is shown as bytes.
+	# Its format is unknown: it is printed as bytes.
 	wait_for_lines d.out 3
 	assert_match "$(tail -n 1 d.out)" 'ftrace\.unknown\.[0-9]+  \{raw: 0x[0-9a-f]+\}$'
 	kill "$FOLLOWER"
@@ -281,7 +281,7 @@ make_probe() {
 	assert_equal "$(grep -c "ftrace.kmes_$$.first " d.out)" 2
 }
 
-@test "tracefs: marks and stacks that others put into the instance are decoded" {
+@test "tracefs: marks and stacks written to the instance by others are decoded" {
 	follow d sched/sched_process_exec -T none
 	echo "by hand" >"$INSTANCE/trace_marker"
 	wait_for_line d.out 'TRACE  ftrace\.ftrace\.print  \{common_pid: [0-9]+, ip: [0-9]+, buf: "by hand\\n"\}$'
@@ -290,7 +290,7 @@ make_probe() {
 	wait_for_line d.out 'TRACE  ftrace\.ftrace\.kernel_stack  \{common_pid: [0-9]+, size: [0-9]+, caller: '
 }
 
-@test "tracefs: others may clear the buffer and stop the tracing, reading goes on" {
+@test "tracefs: reading continues after others clear the buffer or stop tracing" {
 	follow d raw_syscalls/sys_enter,sched/sched_process_exec -j -m "filename=$PROG"
 	only_own_events
 	"$PROG"
@@ -311,7 +311,7 @@ make_probe() {
 	kill "$FOLLOWER"
 	end_of "$FOLLOWER"
 	assert_status 0
-	# Beside them there may be losses, of others' events at the start.
+	# There may also be losses of other events at the start.
 	jq 'select(.type).ts_ns' d.out >stamps
 	assert_equal "$(wc -l <stamps)" 3
 	sort -nc stamps
@@ -319,10 +319,10 @@ make_probe() {
 has_seen() { (($(grep -c "\"filename\":\"$PROG\"" "$KMES_TMP/d.out") >= $1)); }
 has_entries() { (($(sum_stats "$INSTANCE" entries) > 100)); }
 
-@test "tracefs: a CPU that goes and comes back is read on" {
+@test "tracefs: a CPU that goes offline and back online is read on" {
 	local last online
 
-	[[ $IN_VM ]] || skip "the machine is not ours alone: in the virtual machine only"
+	[[ $IN_VM ]] || skip "changes the machine: in the virtual machine only"
 	last=$(($(nproc) - 1))
 	online=/sys/devices/system/cpu/cpu$last/online
 	follow d sched/sched_process_exec -j -m "filename=$PROG" -n 3

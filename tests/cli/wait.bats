@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# kmes-wait: conditions, time-outs, COMMAND and its signals.
+# kmes-wait: conditions, timeouts, COMMAND and its signals.
 
 load helper
 
@@ -11,7 +11,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 @test "wait: an event that COMMAND causes is never missed" {
 	local i runs=1000
 	rings_start --exempt
-	# An emulated machine takes ten times as long.
+	# An emulated machine takes ten times longer.
 	! over_module || runs=50
 	for ((i = 0; i < runs; i++)); do
 		timeout 10 kmes-wait -q -t app.ready sh -c 'exec kmes-emit -t app.ready' || {
@@ -21,7 +21,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	done
 }
 
-@test "wait: prints what it was, in each form" {
+@test "wait: prints the condition that was met, in each format" {
 	rings_start
 	run -0 kmes-wait -T none -t a.b sh -c 'kmes-emit -t other; kmes-emit -t a.b k=v'
 	assert_match "$output" '^cpu[0-9]+  #[0-9]+  USR  a\.b  \{k: "v"\}$'
@@ -40,14 +40,14 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	assert_output "--- cpu0: resized 65536 -> 131072, generation 1 -> 2 ---"
 	run -0 kmes-wait --idle-for=0.2
 	assert_output "--- no event for 0.200000000 s ---"
-	# Noise breaks the silence, but not noise that the filter hides.
+	# Events end the idle time, except those that the filter excludes.
 	background noise kmes-emit -t noise -n 100000 -R 50
 	run -124 kmes-wait -q --timeout=1.5 --idle-for=0.5
 	run -0 kmes-wait -q --timeout=20 --idle-for=0.5 -t "!noise"
 }
 
-@test "wait: --loss tells the first loss" {
-	simulator_only "drops are made by the simulator"
+@test "wait: --loss reports the first loss" {
+	simulator_only "needs the simulator's drops"
 	rings_start --testing --slots=1
 	run -0 kmes-wait --loss --timeout=10 sh -c \
 		"kmes-emit -t a; kmes-sim --socket=$KMES_TMP/sock --test=drop=0,3; kmes-emit -t a"
@@ -62,7 +62,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	assert_output "--- no event for 0.100000000 s ---"
 }
 
-@test "wait: --surviving looks at what is in the rings, otherwise from now on" {
+@test "wait: --surviving includes events in the rings, otherwise from now on" {
 	rings_start
 	kmes-emit -t old
 	run --separate-stderr kmes-wait --timeout=0 -t old
@@ -71,14 +71,14 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	assert_match "$output" '  old  \{\}$'
 }
 
-@test "wait: noise that does not match stretches no time-out" {
+@test "wait: events that do not match do not extend a timeout" {
 	simulator_only "an emulated machine is slower than that"
 	local start took=0 try limit=2100
 	rings_start --exempt
-	# There a shell and kmes-run are started within the time.
+	# There the time includes starting a shell and kmes-run.
 	! over_native_calls || limit=4500
 	background noise kmes-emit -t noise -n 1000000 -R 100
-	# A busy machine may be late now and then, a stretched time-out always is.
+	# A busy machine may be late sometimes, an extended timeout always is.
 	for try in 1 2 3 4 5; do
 		start=$(now_ms)
 		run -124 kmes-wait -q --timeout=2s -t never
@@ -90,12 +90,12 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	((took <= limit))
 }
 
-@test "wait: a flood that does not match ends at the time-out, too" {
+@test "wait: a flood that does not match ends at the timeout, too" {
 	rings_start --load=100000
 	run -124 timeout 20 kmes-wait -q --timeout=1s -t never
 }
 
-@test "wait: a step of the wall clock changes no time-out" {
+@test "wait: a wall clock step does not change a timeout" {
 	local start end toucher
 	preload_only
 	rings_start
@@ -106,7 +106,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 	end=$(now_ms)
 	wait $toucher
 	((end - start >= 1000 && end - start < 6000))
-	# The step is there: an hour ahead nothing old is an event of the last minutes.
+	# The step did happen: an hour ahead no old event is within the last minutes.
 	kmes-emit -t x
 	run -0 env STEP_FILE="$KMES_TMP/stepped" LD_PRELOAD="$STEPCLOCK" kmes-dump -sq -a 50m
 	assert_output ""
@@ -116,7 +116,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 
-@test "wait: an event whose wake is missing is found by the last look before a time-out" {
+@test "wait: an event without a wake is found by the last check before a timeout" {
 	local at
 	preload_only
 	simulator_only "needs prepared rings"
@@ -124,8 +124,8 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	empty_ring 0
 	empty_ring 1
 	live_start
-	# Wherever in its round it is when the time passes and the event comes, unwoken: also
-	# between finding the rings empty and seeing that the time is over.
+	# At any point of its loop when the timeout passes and the event arrives, unwoken: also
+	# between finding the rings empty and checking the time.
 	for at in 1 2 3 4 5; do
 		rm -f stop
 		background waiting env STOP_FILE="$KMES_TMP/stop" STOP_AT=$at \
@@ -144,7 +144,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	exec {LIVE_FD}>&-
 }
 
-@test "wait: time-outs, right ones and wrong ones" {
+@test "wait: timeouts, valid and invalid" {
 	local text
 	rings_start
 	for text in 0 0.0001 10ms 0.01s; do
@@ -170,13 +170,13 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	assert_equal "$stderr" "kmes-wait: sh was ended by signal 9 first"
 	run --separate-stderr -127 kmes-wait "$KMES_TMP/none"
 	run --separate-stderr -126 kmes-wait /etc/passwd
-	# It ended well, which is no condition.
+	# It succeeded, which is not a condition.
 	run -124 kmes-wait -q --timeout=0.3 true
 	# The event before a failure counts.
 	run -0 kmes-wait -q -t a sh -c 'kmes-emit -t a; exit 1'
 }
 
-@test "wait: on time-out COMMAND is left running, and its process is named" {
+@test "wait: on timeout COMMAND is left running, and its pid is printed" {
 	rings_start
 	run --separate-stderr kmes-wait --timeout=0.2 sh -c 'exec sleep 100 >/dev/null 2>&1 3>&-'
 	assert_status 124
@@ -184,7 +184,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	kill "${BASH_REMATCH[1]}"
 }
 
-@test "wait: the end of COMMAND is noticed also where SIGCHLD was blocked or ignored" {
+@test "wait: the end of COMMAND is noticed also if SIGCHLD is blocked or ignored" {
 	local how
 
 	rings_start
@@ -195,7 +195,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	done
 }
 
-@test "wait: COMMAND has the signal dispositions that it would have without us" {
+@test "wait: COMMAND inherits the original signal dispositions" {
 	rings_start
 	local plain
 	plain=$(env --default-signal --ignore-signal=HUP,PIPE grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status)
@@ -208,7 +208,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 
 group_is_gone() { ! pgrep -g "$1"; }
 
-@test "wait: SIGINT is passed on, and ends it by the signal so that a loop stops" {
+@test "wait: SIGINT is forwarded, and ends it by the signal so that a loop stops" {
 	local loop name
 	rings_start
 	cat >child <<-'END'
@@ -216,7 +216,7 @@ group_is_gone() { ! pgrep -g "$1"; }
 		echo started
 		for i in {1..300}; do sleep 0.1; done
 	END
-	# As from a terminal, to all of them; a tool that exits 130 instead would not end the loop.
+	# To all of them, as from a terminal; a tool that exits 130 would not end the loop.
 	background loop setsid bash -c 'while :; do echo round; kmes-wait bash ./child; done'
 	loop=$!
 	wait_for_line loop.out started
@@ -225,7 +225,7 @@ group_is_gone() { ! pgrep -g "$1"; }
 	assert_status 130
 	wait_for_line loop.out got
 	assert_equal "$(grep -c round loop.out)" 1
-	# To the tool alone: it is passed on.
+	# To the tool only: it is forwarded.
 	for name in INT TERM HUP; do
 		sed "s/INT/$name/" child >other
 		background one kmes-wait bash ./other
@@ -237,16 +237,16 @@ group_is_gone() { ! pgrep -g "$1"; }
 	done
 }
 
-# calls_of FILE: how many system calls strace -c has counted.
+# calls_of FILE: the number of system calls counted by strace -c.
 calls_of() { awk '$NF == "total" { print $4 }' "$1"; }
 
-@test "wait: asleep it makes fewer than 30 system calls a second" {
+@test "wait: asleep it makes fewer than 30 system calls per second" {
 	local calls start
 	command -v strace >/dev/null || skip "strace is not installed"
-	export ASAN_OPTIONS=detect_leaks=0 # leaks cannot be looked for under strace
+	export ASAN_OPTIONS=detect_leaks=0 # no leak detection under strace
 	rings_start --slots=8
 	run -124 strace -f -c -o calls kmes-wait --timeout=4
-	# What starting costs is measured by a run that does not wait.
+	# A run without waiting measures the calls of startup.
 	run -124 strace -f -c -o start kmes-wait --timeout=0
 	calls=$(calls_of calls) start=$(calls_of start)
 	echo "calls $calls start $start"
@@ -264,7 +264,7 @@ calls_of() { awk '$NF == "total" { print $4 }' "$1"; }
 	assert_equal "$(cat waiting.err)" "kmes-wait: source ended"
 }
 
-@test "wait: help, version, wrong usage, no source, no permission" {
+@test "wait: help, version, usage errors, no source, no permission" {
 	run -0 kmes-wait --version
 	assert_match "$output" '^kmes-wait [0-9.]+$'
 	run --separate-stderr kmes-wait --nope
