@@ -207,10 +207,9 @@ static void check_prefixes(const struct kmes_capture_options *options)
 		for (seq = 1; (rc = kmesp_capture_next(r, &item)) == 1; seq++)
 			assert_true(captured_is(&item, seq, 30));
 		assert_int_equal(rc, cut ? -EPIPE : -EPROTO);
-		assert_string_equal(
-			kmesp_capture_error(r),
-			cut ? "truncated (still being written?)"
-			    : "not a KMES capture: empty file");
+		assert_string_equal(kmesp_capture_error(r),
+				    cut ? "truncated (still being written?)"
+					: "not a KMES capture: empty file");
 		assert_true(seq >= before);
 		/* Uncompressed: every complete event of 116 bytes. */
 		if (!options->gzip_level)
@@ -311,7 +310,8 @@ TEST(capture_loss_of_impossible_sequences_is_refused)
 		assert_int_equal(kmesp_capture_end(w, NULL), 0);
 		r = open_at(fd, 0, false);
 		assert_int_equal(kmesp_capture_next(r, &item), -EBADMSG);
-		assert_non_null(strstr(kmesp_capture_error(r), "invalid loss record before byte"));
+		assert_non_null(strstr(kmesp_capture_error(r),
+				       "invalid loss record before byte"));
 		kmesp_capture_close(r);
 		close(fd);
 	}
