@@ -189,7 +189,7 @@ int kmes_source_capacity(struct kmes_source *src, uint64_t *capacity,
 /*
  * Sets the capacity and blocks until every ring has been replaced (doc/protocol.md,
  * Replacement). -EOPNOTSUPP, -EPERM, -EINVAL, -ERANGE, -ENOMEM and other errors: no
- * ring was replaced. -ETIMEDOUT: unknown.
+ * ring was replaced. -ETIMEDOUT, -EINTR, -ESHUTDOWN: unknown.
  */
 int kmes_source_set_capacity(struct kmes_source *src, uint64_t capacity,
 			     struct kmes_error *err);
