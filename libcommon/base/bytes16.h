@@ -27,8 +27,8 @@ static inline kmes_bytes16 kmesp_bytes16_copy(char *p, const uint8_t *s)
 }
 
 /*
- * The same for 1 to 15 bytes. The vector contains these bytes only, some of them more than
- * once: it shows whether any byte matches, not which one.
+ * The same for 1 to 15 bytes. The vector contains these bytes only, some of them more
+ * than once: it shows whether any byte matches, not which one.
  */
 static inline kmes_bytes16 kmesp_bytes16_copy_short(char *p, const uint8_t *s,
 						    uint32_t len)

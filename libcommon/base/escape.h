@@ -17,8 +17,8 @@
  * invisible or change the direction of text.
  *
  *	kmesp_put_escaped	the inside of a quoted string in the text form
- *	kmesp_put_type		an event's type: as above, but \x20 for a space, and quotes
- *				are not escaped
+ *	kmesp_put_type		an event's type: as above, but \x20 for a space, and no
+ *				escape for quotes
  *	kmesp_put_json		the inside of a JSON string; U+FFFD for malformed UTF-8
  */
 char *kmesp_put_escaped(struct kmes_outbuf *out, char *p, const uint8_t *s, uint32_t len);

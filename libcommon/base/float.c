@@ -3,9 +3,9 @@
  * float.c - floating-point numbers as the shortest decimal that round-trips.
  *
  * Exact arithmetic after Steele and White: all real numbers in an interval around v read
- * back as v. Digits of v are generated until the remainder is smaller than the distance to
- * one end of the interval; the last digit is then the one nearer to v. All quantities are
- * in units of a fraction of v's last bit:
+ * back as v. Digits of v are generated until the remainder is smaller than the distance
+ * to one end of the interval; the last digit is then the one nearer to v. All quantities
+ * are in units of a fraction of v's last bit:
  *
  *	rest	the part of v that has not been printed
  *	one	the value of 1 at the current digit

@@ -2,9 +2,9 @@
 /*
  * float.h - floating-point numbers as the shortest decimal that round-trips.
  *
- * Gain: "%.17g" takes 237 ns and is not the shortest; this takes 76 ns for random doubles,
- * 17 ns for those with two digits after the point, for which increasing the precision of
- * "%.*g" until strtod() agrees takes 955 ns.
+ * Gain: "%.17g" takes 237 ns and is not the shortest; this takes 76 ns for random
+ * doubles, 17 ns for those with two digits after the point, for which increasing the
+ * precision of "%.*g" until strtod() agrees takes 955 ns.
  */
 #ifndef KMES_FLOAT_H
 #define KMES_FLOAT_H

@@ -44,9 +44,9 @@ static inline bool kmesp_scan_char(const char **s, const char *end, char c)
 }
 
 /*
- * All digits, as one number. -EINVAL: there is none, the cursor stays; -ERANGE: the number
- * exceeds 64 bits, the cursor is past its digits all the same, so that a caller can report
- * malformed text before a number that is too large.
+ * All digits, as one number. -EINVAL: there is none, the cursor stays; -ERANGE: the
+ * number exceeds 64 bits, the cursor is past its digits all the same, so that a caller
+ * can report malformed text before a number that is too large.
  */
 static inline int kmesp_scan_number(const char **s, const char *end, uint64_t *number)
 {

@@ -108,8 +108,8 @@ void cli_begin(struct cli *cli, const char *name, int argc, char **argv,
 void cli_end(struct cli *cli);
 
 /*
- * The next option's value, its argument in `*text` (NULL for a flag); 0 after the last one.
- * Prints help and version, and reports wrong options; both exit.
+ * The next option's value, its argument in `*text` (NULL for a flag); 0 after the last
+ * one. Prints help and version, and reports wrong options; both exit.
  */
 int cli_next(struct cli *cli, const char **text);
 
@@ -195,8 +195,8 @@ void cli_check_cpus(const struct cli *cli, bool (*has_ring)(void *arg, uint16_t 
 struct kmes_source *cli_source_open(const struct cli *cli);
 
 /*
- * In a child before exec: restores the limit of open files that the tool was started with,
- * which cli_source_open raises to the maximum.
+ * In a child before exec: restores the limit of open files that the tool was started
+ * with, which cli_source_open raises to the maximum.
  */
 void cli_source_limit_for_child(void);
 
@@ -215,8 +215,8 @@ const char *cli_source_name(const struct cli *cli);
 /* ---- signals ---- */
 
 /*
- * Catches SIGINT and SIGTERM, unless they were ignored at the start. A repeated signal has
- * no effect. cli_stop_on adds another signal.
+ * Catches SIGINT and SIGTERM, unless they were ignored at the start. A repeated signal
+ * has no effect. cli_stop_on adds another signal.
  */
 void cli_stop_catch(void);
 void cli_stop_on(int sig);
@@ -245,8 +245,8 @@ void cli_signals_for_child(void);
 
 /*
  * A descriptor with a buffer of 64 KiB. After the first error all output is discarded and
- * the functions return that error: -EPIPE, the reader is gone; -ETIMEDOUT, no byte could be
- * written for a second after a signal to stop.
+ * the functions return that error: -EPIPE, the reader is gone; -ETIMEDOUT, no byte could
+ * be written for a second after a signal to stop.
  */
 struct cli_out {
 	struct kmes_outbuf buf; /* first; formats may write to it */

@@ -57,8 +57,8 @@ static inline int cli_print_fd(const struct cli_printer *p)
 }
 
 /*
- * Writes the rest, closes, and reports errors. Returns the exit status; `*reader_is_gone`:
- * the reader has closed its end, which is not reported.
+ * Writes the rest, closes, and reports errors. Returns the exit status;
+ * `*reader_is_gone`: the reader has closed its end, which is not reported.
  */
 int cli_print_close(struct cli_printer *p, bool *reader_is_gone);
 

@@ -38,7 +38,9 @@ void cli_signals_begin(void)
 	sigprocmask(SIG_SETMASK, NULL, &original_mask);
 }
 
-/* A handler without SA_RESTART; false: the signal was ignored at the start and still is. */
+/*
+ * A handler without SA_RESTART; false: the signal was ignored at the start and still is.
+ */
 static bool catch_signal(int sig, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler };

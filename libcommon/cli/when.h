@@ -2,7 +2,7 @@
 /*
  * when.h - the points in time that --since and --until take.
  *
- *	2026-11-29[T20:21[:22[.123]]][Z|+01:00]   also without - and :, or a space for the T
+ *	2026-11-29[T20:21[:22[.123]]][Z|+01:00]   or without - and :, or a space for T
  *	20:21[:22[.123]]                          a time of day
  *	@1796070082[.123]                         seconds since the epoch
  *	10m                                       an age: this long before now
@@ -30,8 +30,8 @@ struct kmes_when {
 };
 
 /*
- * Parses `text`; ages are relative to `now_ns` (since the epoch); a time without a zone is
- * in local time if `local`. 0, or -EINVAL: `*why` is a phrase that says why.
+ * Parses `text`; ages are relative to `now_ns` (since the epoch); a time without a zone
+ * is in local time if `local`. 0, or -EINVAL: `*why` is a phrase that says why.
  */
 int kmesp_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns,
 		     bool local, const char **why);

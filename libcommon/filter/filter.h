@@ -20,8 +20,8 @@ void kmesp_filter_free(struct kmes_filter *filter);
  * Adds a condition. 0, -ENOMEM, or -EINVAL: the sentence in `err` says what is wrong and
  * quotes the text.
  *
- * A type is a glob (glob.h); `!GLOB` or `^GLOB` excludes, and takes precedence. An origin is
- * a name as in origin.h. A match is as in match.h; all matches must hold.
+ * A type is a glob (glob.h); `!GLOB` or `^GLOB` excludes, and takes precedence. An origin
+ * is a name as in origin.h. A match is as in match.h; all matches must hold.
  */
 int kmesp_filter_add_type(struct kmes_filter *filter, const char *text,
 			  struct kmes_error *err);

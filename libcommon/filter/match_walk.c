@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* match_walk.c - follows a condition's path through a payload, and compares the fields. */
+/*
+ * match_walk.c - follows a condition's path through a payload, and compares the fields.
+ */
 #include <string.h>
 
 #include "filter/match_private.h"

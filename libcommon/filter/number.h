@@ -35,7 +35,9 @@ int kmesp_number_parse(struct kmes_number *number, const char *text);
 /* The number in a MessagePack value; false if it is not one. */
 bool kmesp_number_from_token(struct kmes_number *number, const struct kmes_mp_token *tok);
 
-/* -1, 0 or 1: `a` is less than, equal to or greater than `b`; or KMES_NUMBER_UNORDERED. */
+/*
+ * -1, 0 or 1: `a` is less than, equal to or greater than `b`; or KMES_NUMBER_UNORDERED.
+ */
 int kmesp_number_compare(const struct kmes_number *a, const struct kmes_number *b);
 
 #endif

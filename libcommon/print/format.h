@@ -3,9 +3,9 @@
  * format.h - events and losses as text for people and programs.
  *
  * A format is a table of functions; its users do not depend on which one it is. The
- * functions write to a struct kmes_outbuf (outbuf.h), make no system calls, do not allocate,
- * ignore the locale, and escape whatever in an event could end a line or control a
- * terminal. An event may have up to 4 GiB and any depth.
+ * functions write to a struct kmes_outbuf (outbuf.h), make no system calls, do not
+ * allocate, ignore the locale, and escape whatever in an event could end a line or
+ * control a terminal. An event may have up to 4 GiB and any depth.
  */
 #ifndef KMES_FORMAT_H
 #define KMES_FORMAT_H

@@ -14,7 +14,8 @@
 
 /*
  * Years that begin in March have the leap day at their end; 400, 100, 4 years and 1 then
- * have fixed lengths but for the last day, and the lengths of months repeat every 153 days.
+ * have fixed lengths but for the last day, and the lengths of months repeat every 153
+ * days.
  */
 static struct kmes_date date_of(int64_t days_since_1970)
 {

@@ -2,8 +2,8 @@
 /*
  * time_text.h - points in time to text, and dates from text.
  *
- * Gain: gmtime_r(), strftime() and sprintf() take 103 ns for an ISO time, this 5.6 ns, and
- * 3.9 ns within the second of the one before (tests/bench/bench_base.c).
+ * Gain: gmtime_r(), strftime() and sprintf() take 103 ns for an ISO time, this 5.6 ns,
+ * and 3.9 ns within the second of the one before (tests/bench/bench_base.c).
  */
 #ifndef KMES_TIME_TEXT_H
 #define KMES_TIME_TEXT_H

@@ -13,7 +13,9 @@
 char *kmesp_put_scalar(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
 		       enum kmes_hint hint);
 
-/* A scalar used as a key: as above, but a string is not quoted where that is unambiguous. */
+/*
+ * A scalar used as a key: as above, but a string is not quoted where that is unambiguous.
+ */
 char *kmesp_put_key(struct kmes_outbuf *out, char *p, const struct kmes_mp_token *tok,
 		    bool color);
 

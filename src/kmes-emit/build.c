@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* build.c - one MessagePack value, written as its parts come; counts are filled in last. */
+/* build.c - a MessagePack value, written part by part; counts are stored at the end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/scan.h"
 #include "emit.h"
 
-/* A value begins: the container around it has one more. */
+/* A value begins: counts it in its container. */
 static void count_value(struct build *b)
 {
 	struct build_level *level;
@@ -34,7 +34,7 @@ int build_bool(struct build *b, bool value)
 	return 0;
 }
 
-/* All digits, behind a sign that was taken off. */
+/* Digits only; the sign has been removed. */
 static int build_integer(struct build *b, bool is_negative, const char *digits,
 			 size_t len)
 {
@@ -50,7 +50,7 @@ static int build_integer(struct build *b, bool is_negative, const char *digits,
 	return 0;
 }
 
-/* The byte behind a number is none that could belong to it. */
+/* The byte after the number must not be one that could continue it. */
 int build_number(struct build *b, const char *text, size_t len)
 {
 	bool is_negative = *text == '-';
@@ -102,12 +102,12 @@ int build_open(struct build *b, bool is_map)
 		.start = b->out->len,
 		.is_map = is_map,
 	};
-	/* most have fewer than 16 elements: one byte holds the count */
+	/* most have fewer than 16 elements: the count fits in one byte */
 	kmes_pack_map(b->out, 0);
 	return 0;
 }
 
-/* Puts the container's head before its elements, which move when it needs more bytes. */
+/* Stores the container's head before its elements, which it may have to move. */
 static void write_head(struct kmes_pack *out, const struct build_level *level)
 {
 	uint32_t extra = level->count < 16 ? 0 : level->count <= 0xFFFF ? 2 : 4;

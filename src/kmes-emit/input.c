@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* input.c - lines of a file, in memory that grows with the longest one up to a bound. */
+/*
+ * input.c - lines of a file, in a buffer that grows with the longest one up to a limit.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -37,7 +39,7 @@ void input_close(struct input *in)
 	in->buf = NULL;
 }
 
-/* Where the line at hand ends, or NULL; what was looked through is not looked at again. */
+/* The end of the current line, or NULL; no byte is searched twice. */
 static char *find_newline(struct input *in)
 {
 	char *newline = memchr(in->buf + in->seen, '\n', in->end - in->seen);
@@ -61,7 +63,7 @@ int input_next(struct input *in, char **line, size_t *len)
 	if (!newline) {
 		if (in->start == in->end && !in->is_too_long)
 			return -ENODATA;
-		newline = in->buf + in->end++; /* input_read left room for it */
+		newline = in->buf + in->end++; /* input_read has left room for it */
 		*newline = '\n';
 	}
 	*line = in->buf + in->start;
@@ -81,7 +83,7 @@ bool input_is_ready(const struct input *in)
 	return poll(&p, 1, 0) != 0;
 }
 
-/* Room for a piece behind what is there, and for one byte more. */
+/* Room for a piece after the data, and for one more byte. */
 static int make_room(struct input *in)
 {
 	size_t size = in->size;

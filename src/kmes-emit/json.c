@@ -2,7 +2,7 @@
 /*
  * json.c - JSON text to MessagePack, and the object around an event.
  *
- * yajl takes the text apart, without recursion.
+ * yajl parses the text, without recursion.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 
 #include "emit.h"
 
-/* What the value that comes next, or that is under way, is for. */
+/* The field of the next or current value. */
 enum field {
-	FIELD_NONE, /* no value: around the object, or between its pairs */
+	FIELD_NONE, /* none: outside of the object, or between its pairs */
 	FIELD_TYPE,
 	FIELD_PAYLOAD,
-	FIELD_OTHER, /* known, and of no use here */
+	FIELD_OTHER, /* known, but ignored */
 };
 
 enum part {
@@ -32,14 +32,14 @@ enum part {
 };
 
 struct json {
-	yajl_handle parser; /* NULL: to be made */
+	yajl_handle parser; /* NULL: to be allocated */
 	struct build build;
 	struct place place;
 	enum field field;
 	bool is_in_object;
-	bool is_done; /* one value is complete */
+	bool is_done; /* a value is complete */
 	bool has_type, has_payload, has_lost;
-	uint32_t depth; /* in a value that is of no use */
+	uint32_t depth; /* within an ignored value */
 };
 
 /* ---- the object around an event ---- */
@@ -67,8 +67,8 @@ static int take_field(struct json *j, const char *key, size_t len)
 		j->field = fields[i].field;
 		if (j->field == FIELD_TYPE ? j->has_type
 					   : j->field == FIELD_PAYLOAD && j->has_payload)
-			return kmes_error_set(j->build.why, -EINVAL,
-					      "'%s' is there twice", fields[i].name);
+			return kmes_error_set(j->build.why, -EINVAL, "duplicate key '%s'",
+					      fields[i].name);
 		j->has_type |= j->field == FIELD_TYPE;
 		j->has_payload |= j->field == FIELD_PAYLOAD;
 		j->has_lost |= key[0] == 'l' && key[1] == 'o';
@@ -85,7 +85,7 @@ static int take_around(struct json *j, enum part part, const char *text, size_t 
 {
 	if (j->is_in_object && part == PART_KEY)
 		return take_field(j, text, len);
-	if (j->is_in_object) { /* it can only be its end */
+	if (j->is_in_object) { /* only its end is possible */
 		j->is_in_object = false;
 		j->is_done = true;
 		return 0;
@@ -157,13 +157,13 @@ static int take_other(struct json *j, enum part part)
 		j->depth--;
 	if (j->depth == 0)
 		j->field = FIELD_NONE;
-	if (j->depth > KMES_DEPTH_MAX) /* yajl's memory for it grows in small steps */
+	if (j->depth > KMES_DEPTH_MAX) /* yajl grows its stack in small steps */
 		return kmes_error_set(j->build.why, -EINVAL, "nested deeper than %u",
 				      KMES_DEPTH_MAX);
 	return 0;
 }
 
-/* What yajl's callbacks come to; it goes on at 1. */
+/* Called by yajl's callbacks; 1 to continue. */
 static int take(void *ctx, enum part part, const char *text, size_t len)
 {
 	struct json *j = ctx;
@@ -254,7 +254,7 @@ static void parser_drop(struct json *j)
 	j->parser = NULL;
 }
 
-/* yajl's words, without the line break at their end. */
+/* yajl's message, without what follows its first line. */
 static int set_syntax_reason(struct json *j)
 {
 	unsigned char *words = yajl_get_error(j->parser, 0, NULL, 0);
@@ -268,7 +268,7 @@ static int set_syntax_reason(struct json *j)
 	return -EINVAL;
 }
 
-/* All of the text, which ends in a newline. */
+/* Parses all of the text, which ends with a newline. */
 static int parse(struct json *j, const char *text, size_t len)
 {
 	int rc = strict_check(text, len, j->build.why);
@@ -294,7 +294,7 @@ static int parse(struct json *j, const char *text, size_t len)
 	return 0;
 }
 
-/* As a line is begun; the parser is kept. */
+/* Prepares for a line; keeps the parser. */
 static void reset(struct json *j, struct kmes_pack *out, struct kmes_error *why)
 {
 	j->build.out = out;
@@ -315,7 +315,7 @@ static int undo(struct json *j, uint32_t start)
 	return -EINVAL;
 }
 
-/* What the object came to: 1, 0 or -EINVAL. */
+/* Completes the object: 1, 0 or -EINVAL. */
 static int finish_event(struct json *j)
 {
 	if (!j->is_done || (j->has_lost && !j->has_type && !j->has_payload))

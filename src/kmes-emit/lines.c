@@ -20,7 +20,7 @@ static int take_line(struct json *json, struct sender *s, const struct input *in
 	return 0;
 }
 
-/* Before a read that may take long everything goes out. */
+/* Sends the queue ahead of a read that may block. */
 static int read_more(struct input *in, struct sender *s)
 {
 	int rc = input_is_ready(in) ? 0 : sender_flush(s);
@@ -34,7 +34,7 @@ static int read_more(struct input *in, struct sender *s)
 	return rc;
 }
 
-/* 0 at the end of the input, or -errno; a message said why, but for a stop (-EINTR). */
+/* 0 at the end of the input, or -errno after a message; none for a stop (-EINTR). */
 static int all_lines(struct json *json, struct input *in, struct sender *s)
 {
 	char *line;

@@ -97,7 +97,7 @@ static void check_combination(const struct emit_opts *opts)
 		cli_usage_error("--input: no file", opts->input);
 }
 
-/* As far as the source can tell; one without counters has the number of slots alone. */
+/* By its counters, or for a source that has none, by the number of slots. */
 static bool has_ring(struct kmes_source *src, int cpu)
 {
 	struct kmes_counters counters;
@@ -110,7 +110,7 @@ static bool has_ring(struct kmes_source *src, int cpu)
 	return rc != -EINVAL && rc != -ENOENT;
 }
 
-/* A CPU without a ring is a wrong value. */
+/* A CPU without a ring is wrong usage. */
 static void check_cpu(struct kmes_source *src, int cpu)
 {
 	char text[16];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* sender.c - events on their way to the source: batches, pace, the rate limit. */
+/* sender.c - sends events to the source: batches, pace, the rate limit. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +10,16 @@
 #include "emit.h"
 #include "source.h"
 
-/* A batch is sent when so much has come together. */
+/* A batch of this size is sent. */
 #define BATCH_BYTES (1u << 20)
 
-/* An event in the making: the largest there is, spelled in base64 until it is complete. */
+/* Room for an event being built: the largest one, in base64 until it is complete. */
 #define EVENT_ROOM (6u << 20)
 
-/* While the rate limit is used up: at the lowest limit one more event by then. */
+/* After a refusal by the rate limit; the lowest limit allows one more event by then. */
 #define NAP_NS 10000000
 
-/* Behind the pace by more than this, the pace begins anew. */
+/* The pace restarts if it is late by more than this. */
 #define PACE_SLACK_NS 100000000
 
 int sender_init(struct sender *s)
@@ -82,8 +82,8 @@ static uint64_t due_ns(const struct sender *s)
 }
 
 /*
- * Waits until the pace lets an event go; returns how many may go at once, at most `wanted`.
- * When a stop is asked for, what was read goes at once, and repeats do not go at all: 0.
+ * Waits until an event is due; returns the number of events that are, at most `wanted`.
+ * After a signal to stop, lines that were read are sent at once, repeats not at all: 0.
  */
 static uint32_t pace_wait(struct sender *s, uint32_t wanted)
 {
@@ -119,14 +119,14 @@ static void list_records(const struct sender *s, struct kmes_record *records)
 		};
 }
 
-/* The source refuses this event for what it is; NULL: the others will fare no better. */
+/* Why the source refuses this very event; NULL: it would refuse any event. */
 static const char *refusal(int error)
 {
 	switch (error) {
 	case -EINVAL:
 		return "refused: nested too deep for the source, or the type is not UTF-8";
 	case -ENOSPC:
-		return "refused: larger than an event may be at this source";
+		return "refused: larger than the limit of this source";
 	case -ENOMEM:
 	case -EFAULT:
 		return "refused: the source has no memory for it";
@@ -135,7 +135,7 @@ static const char *refusal(int error)
 	}
 }
 
-static void say_failed(const struct sender *s, int error)
+static void report_failure(const struct sender *s, int error)
 {
 	const char *name = kmes_source_name(s->src);
 
@@ -150,7 +150,7 @@ static void say_failed(const struct sender *s, int error)
 		cli_error("%s: cannot emit: %s", name, strerror(-error));
 }
 
-static void say_stopped(const struct sender *s, uint32_t done)
+static void report_stop(const struct sender *s, uint32_t done)
 {
 	if (s->input)
 		cli_error("%s: stopped before line %llu", s->input,
@@ -160,7 +160,7 @@ static void say_stopped(const struct sender *s, uint32_t done)
 			  (unsigned long long)(s->count - done + s->later));
 }
 
-/* One step: `count` events from `records` on; how many went, and the error behind them. */
+/* One step: sends `count` events; `*sent` is how many went before the error. */
 static int send_some(struct sender *s, const struct kmes_record *records, uint32_t count,
 		     uint32_t *sent)
 {
@@ -174,8 +174,8 @@ static int send_some(struct sender *s, const struct kmes_record *records, uint32
 }
 
 /*
- * The rate limit takes a batch whole or not at all, so after a refusal try half of it; and
- * more again when it goes.
+ * The rate limit allows a batch completely or not at all: halve it after a refusal, and
+ * double it after success.
  */
 static void adapt_step(struct sender *s, int result)
 {
@@ -189,7 +189,7 @@ static void adapt_step(struct sender *s, int result)
 	}
 }
 
-/* Sends what waits; -errno: the event behind `*done` cannot be sent, and none after it. */
+/* Sends the queue; -errno: the event at `*done` and those after it cannot be sent. */
 static int send_all(struct sender *s, const struct kmes_record *records, uint32_t *done)
 {
 	uint32_t count, sent;
@@ -211,7 +211,7 @@ static int send_all(struct sender *s, const struct kmes_record *records, uint32_
 		if (!refusal(rc))
 			return rc;
 		sender_refuse(s, s->lines[(*done)++], refusal(rc));
-		if (!s->input) /* they are all the same */
+		if (!s->input) /* all repeats are the same */
 			return 0;
 	}
 	return 0;
@@ -229,9 +229,9 @@ int sender_flush(struct sender *s)
 	rc = send_all(s, records, &done);
 	s->is_over = rc < 0;
 	if (rc == -EINTR)
-		say_stopped(s, done);
+		report_stop(s, done);
 	else if (rc < 0)
-		say_failed(s, rc);
+		report_failure(s, rc);
 	s->count = 0;
 	s->out.len = 0;
 	return rc;
@@ -251,7 +251,7 @@ int sender_repeat(struct sender *s, uint64_t times)
 		times -= s->count;
 		s->later = times;
 		if (cli_stop_signal()) {
-			say_stopped(s, 0);
+			report_stop(s, 0);
 			return -EINTR;
 		}
 		rc = sender_flush(s);

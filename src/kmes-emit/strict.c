@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * strict.c - what yajl lets pass although the letter of JSON forbids it: broken UTF-8, odd
- * blanks, halves of surrogate pairs.
+ * strict.c - strict JSON checks that yajl does not make: malformed UTF-8, control
+ * characters as whitespace, lone surrogates.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "emit.h"
 #include "kmes_msgpack.h"
 
-/* The four hex digits behind \u, or -1. */
+/* The value of the four hex digits after \u, or -1. */
 static int32_t escape_unit(const char *p, const char *end)
 {
 	int32_t unit = 0;
@@ -28,7 +28,7 @@ static int32_t escape_unit(const char *p, const char *end)
 	return unit;
 }
 
-/* Is each surrogate that is escaped half of a pair? */
+/* Whether each escaped surrogate is part of a pair. */
 static bool surrogates_are_paired(const char *p, const char *end)
 {
 	int32_t unit;
@@ -39,7 +39,7 @@ static bool surrogates_are_paired(const char *p, const char *end)
 		p += 2;
 		unit = p[-1] == 'u' ? escape_unit(p, end) : -1;
 		if (unit < 0xd800 || unit > 0xdfff)
-			continue; /* what is no escape at all yajl will tell */
+			continue; /* yajl reports malformed escapes */
 		p += 4;
 		if (unit > 0xdbff || end - p < 6 || p[0] != '\\' || p[1] != 'u')
 			return false;
@@ -51,13 +51,13 @@ static bool surrogates_are_paired(const char *p, const char *end)
 	return true;
 }
 
-/* Eight bytes at once: is one of them below 0x20? Those above 0x7f do not matter. */
+/* Whether one of eight bytes is below 0x20; those above 0x7f do not matter. */
 static bool has_low_byte(uint64_t word)
 {
 	return (word - 0x2020202020202020u) & ~word & 0x8080808080808080u;
 }
 
-/* ASCII control characters other than JSON's own blanks. */
+/* Control characters other than JSON's whitespace. */
 static bool has_control(const char *text, size_t len)
 {
 	uint64_t word;

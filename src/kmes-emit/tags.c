@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* tags.c - what JSON cannot say is printed as {"$bin": ..} and its kind; back again. */
+/* tags.c - values that JSON lacks, from {"$bin": ..} and similar objects. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const char *const names[] = {
 	[TAG_GUID] = "$guid", [TAG_TIME] = "$time", [TAG_RAW] = "$raw",
 };
 
-/* MessagePack's own extension for points in time. */
+/* MessagePack's extension type for points in time. */
 #define EXT_TIME (-1)
 
 enum tag tag_find(const char *key, size_t len)
@@ -41,7 +41,7 @@ static int base64_digit(uint8_t c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Bytes that the text decodes to; -EINVAL unless its length and padding are right. */
+/* The size of the decoded bytes, or -EINVAL if length or padding is wrong. */
 static int64_t base64_size(const uint8_t *text, uint32_t len)
 {
 	uint32_t padding = 0;
@@ -53,7 +53,7 @@ static int64_t base64_size(const uint8_t *text, uint32_t len)
 	return (int64_t)len / 4 * 3 - padding;
 }
 
-/* `to` may be the memory of `text`, at or before it. */
+/* `to` may overlap `text`, at or before it. */
 static int base64_decode(uint8_t *to, const uint8_t *text, uint32_t size)
 {
 	uint32_t bits = 0, have = 0;
@@ -71,13 +71,13 @@ static int base64_decode(uint8_t *to, const uint8_t *text, uint32_t size)
 			size--;
 		}
 	}
-	/* one digit may be left that only fills up, and fills up with zeros */
+	/* the unused bits of the last digit must be 0 */
 	return bits & ((1u << have) - 1) ? -EINVAL : 0;
 }
 
 /* ---- the values ---- */
 
-/* Goes back to `start`; the bytes behind it stay readable until they are overwritten. */
+/* Goes back to `start`; the bytes after it remain readable until they are overwritten. */
 static void rewind_to(struct kmes_pack *out, uint32_t start)
 {
 	out->len = start;
@@ -91,7 +91,7 @@ static void put_head(struct kmes_pack *out, uint8_t form, uint32_t len)
 	kmes_pack_form(out, (uint8_t)(form + width), len, 1u << width);
 }
 
-/* The head of a binary or extension value, then what the base64 text holds. */
+/* The head of a binary or extension value, then the decoded base64 text. */
 static int put_base64(struct kmes_pack *out, uint32_t start, bool is_ext, int8_t type,
 		      const struct kmes_mp_token *text)
 {
@@ -111,7 +111,7 @@ static int put_base64(struct kmes_pack *out, uint32_t start, bool is_ext, int8_t
 			put_head(out, 0xc7, len);
 		kmes_pack_bytes(out, &type_byte, 1);
 	}
-	/* the text is longer than what it holds and stands further on: there is room */
+	/* the text is longer than the bytes it encodes, and further on: there is room */
 	if (base64_decode(out->buf + out->len, text->data, len) < 0)
 		return -EINVAL;
 	out->len += len;
@@ -298,7 +298,7 @@ int tag_resolve(struct kmes_pack *out, uint32_t start, uint32_t value, enum tag 
 	int rc = -EINVAL;
 
 	if (out->cut)
-		return 0; /* said later on */
+		return 0; /* reported later */
 	if (tag == TAG_RAW)
 		return kmes_error_set(why, -EINVAL,
 				      "$raw is no MessagePack and cannot be emitted");

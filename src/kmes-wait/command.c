@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* command.c - starts COMMAND, and notices its end by SIGCHLD. */
+/* command.c - starts COMMAND, and is notified of its end by SIGCHLD. */
 #include "command.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@ static void on_child(int sig)
 }
 
 /*
- * Without SA_RESTART, so that the sleep ends; an ignored SIGCHLD would hide the status, and
- * one that is blocked would never come.
+ * Without SA_RESTART, so that the sleep ends. If SIGCHLD were ignored, the status would
+ * be lost; if it were blocked, the signal would not arrive.
  */
 static void catch_child(void)
 {
@@ -38,7 +38,7 @@ static void catch_child(void)
 	sigprocmask(SIG_UNBLOCK, &mask, NULL);
 }
 
-/* In the child: becomes the command, or sends the errno up the pipe. */
+/* In the child: executes the command, or writes its errno to the pipe. */
 static _Noreturn void run(char **argv, int failed)
 {
 	int error;
@@ -53,7 +53,7 @@ static _Noreturn void run(char **argv, int failed)
 	_exit(EXIT_NOT_FOUND);
 }
 
-/* What the child could not do: its errno, or 0 when it became the command. */
+/* The errno of the child, or 0 if it has executed the command. */
 static int read_failure(int fd)
 {
 	int error = 0;

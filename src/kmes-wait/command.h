@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* command.h - the COMMAND that runs while it is waited. */
+/* command.h - the COMMAND that runs during the wait. */
 #ifndef WAIT_COMMAND_H
 #define WAIT_COMMAND_H
 #include <stdbool.h>
@@ -8,22 +8,22 @@
 struct wait_command {
 	pid_t pid; /* 0: none */
 	bool has_ended;
-	int status; /* as of waitpid(2), once it has ended */
+	int status; /* of waitpid(2), once it has ended */
 };
 
 /*
- * Starts it with the signal dispositions that this program was started with. 0, or the
- * exit status that tells why not (126, 127, or 1), after a message.
+ * Starts it with the signal dispositions that this program was started with. 0, or after
+ * a message the exit status for the failure (126, 127 or 1).
  */
 int wait_command_start(struct wait_command *command, char **argv);
 
-/* Whether it has ended; no system call unless a child did. */
+/* Whether it has ended; makes a system call only after SIGCHLD. */
 bool wait_command_has_ended(struct wait_command *command);
 
-/* It ended, and not with status 0. */
+/* Whether it has ended with a status other than 0. */
 bool wait_command_has_failed(const struct wait_command *command);
 
-/* Passes on a signal while it runs. */
+/* Forwards a signal while it runs. */
 void wait_command_signal(const struct wait_command *command, int sig);
 
 #endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* main.c - kmes-wait: blocks until an event, a resize, a loss or silence. */
+/*
+ * main.c - kmes-wait: blocks until an event, a resize, a loss, or the absence of events.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@ static bool has_ring(void *reader, uint16_t cpu)
 	return reader && kmes_reader_has_cpu(reader, cpu);
 }
 
-/* Attaches to the rings; what comes from now on is not missed. */
+/* Attaches to the rings; events from then on are not missed. */
 static struct kmes_reader *open_reader(const struct wait_opts *opts, struct cli *cli,
 				       struct kmes_source *src)
 {
@@ -55,21 +57,21 @@ static int end_status(enum wait_end end)
 	return CLI_FAILED;
 }
 
-static void tell_end(const struct wait_opts *opts, enum wait_end end,
-		     const struct wait_command *command)
+static void report_end(const struct wait_opts *opts, enum wait_end end,
+		       const struct wait_command *command)
 {
 	if (opts->quiet)
 		return;
 	if (end == WAIT_END_TIMEOUT && command->pid && !command->has_ended)
-		cli_warn("timed out; %s goes on as process %d", opts->command[0],
+		cli_warn("timed out; %s still runs as process %d", opts->command[0],
 			 (int)command->pid);
 	else if (end == WAIT_END_TIMEOUT)
 		cli_warn("timed out");
 	else if (end == WAIT_END_COMMAND && WIFSIGNALED(command->status))
-		cli_warn("%s was ended by signal %d first", opts->command[0],
+		cli_warn("%s was killed by signal %d first", opts->command[0],
 			 WTERMSIG(command->status));
 	else if (end == WAIT_END_COMMAND)
-		cli_warn("%s ended with status %d first", opts->command[0],
+		cli_warn("%s exited with status %d first", opts->command[0],
 			 WEXITSTATUS(command->status));
 }
 
@@ -99,7 +101,7 @@ int main(int argc, char **argv)
 
 	status = cli_status_max(end_status(end),
 				cli_print_close(&printer, &reader_is_gone));
-	tell_end(&opts, end, &command);
+	report_end(&opts, end, &command);
 	kmes_reader_close(reader);
 	cli_source_close(src);
 	wait_options_fini(&opts);

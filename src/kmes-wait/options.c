@@ -67,7 +67,7 @@ static void take_option(struct wait_opts *opts, struct cli *cli, int option,
 	}
 }
 
-/* Events are a condition when they are chosen or counted, or nothing else is one. */
+/* Events are a condition if they are selected or counted, or if nothing else is one. */
 static void choose_conditions(struct wait_opts *opts, const struct cli *cli)
 {
 	bool others = opts->on_resize || opts->on_loss || opts->on_idle;

@@ -2,8 +2,8 @@
 /*
  * wait.c - reads until a condition holds, or something else ends the wait.
  *
- * Whatever ends it without a condition - the time, the command - is noticed first and the
- * rings are looked at once more behind that: an event that came before is never missed.
+ * After a timeout, or the end of the command, the rings are read once more before the
+ * wait ends: an event that was emitted earlier is never missed.
  */
 #include "wait.h"
 
@@ -12,14 +12,14 @@
 
 #include "base/clock.h"
 #include "base/json_out.h"
-/* The clock is asked after this many items of a flood. */
+/* The clock is read after this many items of a flood. */
 #define LOOK_EVERY 64u
-/* The last look goes on so long at most, in a flood that never leaves the rings empty. */
+/* Limits the last read in a flood, during which the rings are never empty. */
 #define LAST_LOOK_NS 50000000u
-/* With --surviving events are put in order, for which one may be held so long. */
+/* With --surviving events are sorted, for which one may be held this long. */
 #define HELD_NS 25000000u
 #define WAIT_MS 100
-/* Whether stdout's reader is gone, while nothing is printed. */
+/* Interval of checks whether stdout's reader is gone, while nothing is printed. */
 #define READER_LOOK_NS 500000000u
 
 struct wait {
@@ -27,11 +27,11 @@ struct wait {
 	struct kmes_reader *reader;
 	struct wait_command *command;
 	struct cli_printer *printer;
-	uint64_t events;	/* that passed */
+	uint64_t events;	/* that matched */
 	uint64_t timeout_at_ns; /* CLOCK_MONOTONIC */
 	uint64_t idle_at_ns;
-	uint64_t last_look_ns;	   /* until when, 0: it has not come to that */
-	uint64_t reader_looked_ns; /* at stdout's other end */
+	uint64_t last_look_ns;	   /* when the last read ends; 0: it has not begun */
+	uint64_t reader_looked_ns; /* last check of stdout's reader */
 };
 
 static uint64_t now_ns(void)
@@ -88,7 +88,7 @@ static void print_idle(struct wait *w)
 	kmesp_json_close(&j);
 }
 
-/* True when it was the last one that was waited for. */
+/* True if it was the last one to wait for. */
 static bool take_event(struct wait *w, const struct kmes_event *event)
 {
 	if (!w->opts->on_events && !w->opts->on_idle)
@@ -109,12 +109,12 @@ static bool take_loss(struct wait *w, const struct kmes_loss *loss)
 	if (w->opts->on_loss && !w->opts->quiet)
 		cli_print_loss(w->printer, loss);
 	else if (!w->opts->on_loss && w->opts->on_events)
-		cli_warn("cpu%u: lost %" PRIu64 " events, which may have been waited for",
+		cli_warn("cpu%u: lost %" PRIu64 " events, some of which may have matched",
 			 loss->cpu, loss->last - loss->first + 1);
 	return w->opts->on_loss;
 }
 
-/* True when a condition holds. */
+/* True if a condition holds. */
 static bool take_item(struct wait *w, const struct kmes_item *item)
 {
 	switch (item->kind) {
@@ -133,7 +133,7 @@ static bool take_item(struct wait *w, const struct kmes_item *item)
 	return false;
 }
 
-/* Time or command say that this is the end, if the rings do not know better. */
+/* Whether a timeout or the command ends the wait, unless the rings contain an event. */
 static bool is_over(struct wait *w, uint64_t now)
 {
 	wait_command_has_ended(w->command);
@@ -141,7 +141,7 @@ static bool is_over(struct wait *w, uint64_t now)
 	       wait_command_has_failed(w->command);
 }
 
-/* Which of them it was. */
+/* The reason for the end. */
 static enum wait_end end_of_wait(struct wait *w, uint64_t now)
 {
 	if (now >= w->idle_at_ns && w->idle_at_ns <= w->timeout_at_ns) {
@@ -162,8 +162,8 @@ static int sleep_ms(const struct wait *w, uint64_t now)
 }
 
 /*
- * Looks at the time and at the command: false, go on reading; true, that was the end.
- * `is_empty`: the rings had nothing more.
+ * Checks the time and the command; true if the wait is over. `is_empty`: there are no
+ * more events in the rings.
  */
 static bool look_around(struct wait *w, bool is_empty, enum wait_end *end)
 {
@@ -197,7 +197,7 @@ static enum wait_end end_of_reader(const struct wait *w, int rc)
 	return WAIT_END_FAILED;
 }
 
-/* Sleeps until events come, or the time has come to look around. */
+/* Sleeps until there are events, or it is time for look_around(). */
 static void sleep_on_rings(struct wait *w)
 {
 	bool prints = !w->opts->quiet;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* wait.h - the wait itself, and how it can end. */
+/* wait.h - the wait, and the reasons for its end. */
 #ifndef WAIT_WAIT_H
 #define WAIT_WAIT_H
 #include "command.h"
@@ -10,8 +10,8 @@ enum wait_end {
 	WAIT_END_TIMEOUT,
 	WAIT_END_COMMAND, /* the command ended unsuccessfully first */
 	WAIT_END_SIGNAL,
-	WAIT_END_OUTPUT, /* nobody reads, or it cannot be written: the printer knows */
-	WAIT_END_FAILED, /* a message said why */
+	WAIT_END_OUTPUT, /* the output cannot be written; the printer reports it */
+	WAIT_END_FAILED, /* reported */
 };
 
 /* Waits. `printer` is not used with -q. */

@@ -261,7 +261,7 @@ assert_rings_are_empty() { assert_equal "$(kmes-dump -s -j -q)" ""; }
 	assert_equal "${stderr_lines[0]}" \
 		"kmes-emit: standard input: line 2: refused: nested too deep for the source, or the type is not UTF-8"
 	assert_equal "${stderr_lines[1]}" \
-		"kmes-emit: standard input: line 4: refused: larger than an event may be at this source"
+		"kmes-emit: standard input: line 4: refused: larger than the limit of this source"
 	assert_match "${stderr_lines[2]}" "line 5: refused: nested too deep"
 	assert_equal "${#stderr_lines[@]}" 3
 	assert_equal "$(types)" $'a\nc\nf'
@@ -413,7 +413,7 @@ kmes-emit: standard input: line 2: nested deeper than 256"
 	printf '{"type":"a","payload":"%0*d"}\n{"type":"b","payload":"%0*d"}\n' $room 0 $((room + 1)) 0 >lines
 	run --separate-stderr kmes-emit -i lines
 	assert_status 1
-	assert_equal "$stderr" "kmes-emit: lines: line 2: refused: larger than an event may be at this source"
+	assert_equal "$stderr" "kmes-emit: lines: line 2: refused: larger than the limit of this source"
 	assert_equal "$(kmes-dump -s -j -q | jq -c '.payload | length')" $room
 
 	# base64 is a third longer than its content

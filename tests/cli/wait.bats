@@ -164,10 +164,10 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	rings_start
 	run --separate-stderr kmes-wait sh -c 'exit 7'
 	assert_status 3
-	assert_equal "$stderr" "kmes-wait: sh ended with status 7 first"
+	assert_equal "$stderr" "kmes-wait: sh exited with status 7 first"
 	run --separate-stderr kmes-wait sh -c 'kill -9 $$'
 	assert_status 3
-	assert_equal "$stderr" "kmes-wait: sh was ended by signal 9 first"
+	assert_equal "$stderr" "kmes-wait: sh was killed by signal 9 first"
 	run --separate-stderr -127 kmes-wait "$KMES_TMP/none"
 	run --separate-stderr -126 kmes-wait /etc/passwd
 	# It succeeded, which is not a condition.
@@ -180,7 +180,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	rings_start
 	run --separate-stderr kmes-wait --timeout=0.2 sh -c 'exec sleep 100 >/dev/null 2>&1 3>&-'
 	assert_status 124
-	assert_match "$stderr" '^kmes-wait: timed out; sh goes on as process ([0-9]+)$'
+	assert_match "$stderr" '^kmes-wait: timed out; sh still runs as process ([0-9]+)$'
 	kill "${BASH_REMATCH[1]}"
 }
 
@@ -191,7 +191,7 @@ is_stopped() { [[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]; }
 	for how in --block-signal=CHLD --ignore-signal=CHLD; do
 		run --separate-stderr env "$how" kmes-wait --timeout=10 sh -c 'exit 7'
 		assert_status 3
-		assert_equal "$stderr" "kmes-wait: sh ended with status 7 first"
+		assert_equal "$stderr" "kmes-wait: sh exited with status 7 first"
 	done
 }
 
