@@ -85,9 +85,9 @@ mirror_newest() {
 }
 
 # mirror_unpack SUITE DEST download|install PACKAGE...: unpacks the packages, or these and all their
-# dependencies that are not regarded as installed, to DEST.
+# dependencies that are not regarded as installed, to DEST, with a merged /usr as on an installed Debian.
 mirror_unpack() {
-	local suite=$1 dest=$2 how=$3 tmp=$2.debs
+	local suite=$1 dest=$2 how=$3 tmp=$2.debs d
 	shift 3
 	rm -rf "$tmp"
 	mkdir -p "$tmp/partial" "$dest"
@@ -103,8 +103,13 @@ mirror_unpack() {
 		rm -f "$(mirror_dir "$suite")/ready" # the lists may be stale: read them anew at the next call
 		die "cannot fetch from $suite: $*"
 	}
+	for d in bin sbin lib lib64; do
+		mkdir -p "$dest/usr/$d"
+		[ -e "$dest/$d" ] || ln -s "usr/$d" "$dest/$d"
+	done
 	for deb in "$tmp"/*.deb; do
-		dpkg-deb -x "$deb" "$dest" || die "cannot unpack $deb"
+		dpkg-deb --fsys-tarfile "$deb" | tar -xp --keep-directory-symlink -C "$dest" ||
+			die "cannot unpack $deb"
 	done
 	rm -rf "$tmp" "$dest.log"
 }
