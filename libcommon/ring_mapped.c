@@ -10,7 +10,7 @@
 #include "ring.h"
 
 /* A tail that is ahead of write_pos for longer than this is worth a note. */
-#define STUCK_NS 1000000000ull
+#define STUCK_NS KMES_NS_PER_S
 
 static void ring_note(struct kmes_ring *ring, const char *what, uint64_t pos)
 {

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/scan.h"
 #include "ring.h"
 #include "source_kernel.h"
 
@@ -135,7 +136,7 @@ static int dev_emit_batch(struct kmes_source *src, int cpu,
 static int sysfs_read(const char *name, uint64_t *value)
 {
 	char path[128], text[32];
-	char *end;
+	const char *at = text;
 	ssize_t n;
 	int fd;
 
@@ -148,8 +149,7 @@ static int sysfs_read(const char *name, uint64_t *value)
 	if (n <= 0)
 		return -EIO;
 	text[n] = '\0';
-	*value = strtoull(text, &end, 10);
-	return end == text ? -EIO : 0;
+	return kmesp_scan_number(&at, NULL, value) ? -EIO : 0;
 }
 
 static int dev_counters(struct kmes_source *src, uint16_t cpu, struct kmes_counters *c)

@@ -89,11 +89,13 @@ static inline size_t kmesp_scan_billionths(const char **s, const char *end,
 	return n;
 }
 
-/* The number that a text begins with, as in the files of /proc and /sys; 0 if none. */
+/* The number at the start of a text, after blanks, as in files of /proc; 0 if none. */
 static inline uint64_t kmesp_leading_number(const char *text)
 {
 	uint64_t number = 0;
 
+	while (*text == ' ' || *text == '\t')
+		text++;
 	return kmesp_scan_number(&text, NULL, &number) ? 0 : number;
 }
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "capture/block.h"
 #include "kmes_pack.h"
 
@@ -145,14 +145,11 @@ static int add_end(struct kmes_capture_writer *w)
 {
 	uint8_t buf[32];
 	struct kmes_pack p = kmes_pack_begin(buf, sizeof(buf));
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	kmes_pack_map(&p, 1);
 	kmes_pack_text(&p, "end");
 	kmes_pack_uint(&p, w->events);
-	return add_record(w, 0, 0,
-			  (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &p);
+	return add_record(w, 0, 0, kmesp_clock_ns(CLOCK_REALTIME), &p);
 }
 
 int kmesp_capture_add_header(struct kmes_capture_writer *w,

@@ -14,7 +14,7 @@
 
 /* Poll interval of a full pipe, and its timeout once the program is to stop. */
 #define POLL_MS 100
-#define STOP_PATIENCE_NS 1000000000ull
+#define STOP_PATIENCE_NS KMES_NS_PER_S
 
 /* Writeback is started after this many bytes. */
 #define SEND_BYTES (8u << 20)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "filter/match_private.h"
 
 /* The operator at `s`, and its length, or 0. */
@@ -32,17 +33,14 @@ static size_t operator_at(const char *s, enum match_op *op)
 /* The list index that a key may also mean: digits without leading zeros. */
 static uint32_t index_from_key(const char *key, uint32_t len)
 {
-	uint64_t v = 0;
-	uint32_t i;
+	const char *end = key + len;
+	uint64_t v;
 
-	if (len == 0 || len > 10 || (key[0] == '0' && len > 1))
+	if (len > 1 && key[0] == '0')
 		return UINT32_MAX;
-	for (i = 0; i < len; i++) {
-		if (key[i] < '0' || key[i] > '9')
-			return UINT32_MAX;
-		v = 10 * v + (uint64_t)(key[i] - '0');
-	}
-	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+	if (kmesp_scan_number(&key, end, &v) || key != end || v > UINT32_MAX)
+		return UINT32_MAX;
+	return (uint32_t)v;
 }
 
 /* Completes the step whose key ends at `end`. NULL, or what is wrong. */

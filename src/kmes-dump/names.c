@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/scan.h"
+
 /* Limits of a number. */
 #define DIGITS_MAX 18
 #define NUMBER_MAX 999999999999999999ull
@@ -32,20 +34,12 @@ static const char *find_ext(const char *name)
 	return name + len;
 }
 
-static bool skip_digits(const char **text, unsigned int at_least, unsigned int at_most)
+static bool skip_digits(const char **text, size_t count)
 {
-	unsigned int n = 0;
+	bool is_there = kmesp_count_digits(*text, NULL) == count;
 
-	while (**text >= '0' && **text <= '9' && n < at_most) {
-		(*text)++;
-		n++;
-	}
-	return n >= at_least;
-}
-
-static bool skip_char(const char **text, char c)
-{
-	return *(*text)++ == c;
+	*text += is_there ? count : 0;
+	return is_there;
 }
 
 /* The number in a name of our form; 0: another name. */
@@ -54,17 +48,19 @@ static uint64_t number_of(const struct dump_names *names, const char *name)
 	size_t stem = strlen(names->stem);
 	uint64_t number;
 	const char *at;
+	size_t digits;
 
 	if (strncmp(name, names->stem, stem) || name[stem] != '-')
 		return 0;
 	at = name + stem + 1;
-	number = strtoull(at, NULL, 10);
+	digits = kmesp_count_digits(at, NULL);
 	/* Six digits, or more without a leading 0. */
-	if (!skip_digits(&at, 6, DIGITS_MAX) ||
-	    (at - (name + stem + 1) > 6 && name[stem + 1] == '0'))
+	if (digits < 6 || digits > DIGITS_MAX || (digits > 6 && *at == '0') ||
+	    kmesp_scan_number(&at, NULL, &number))
 		return 0;
-	if (!skip_char(&at, '-') || !skip_digits(&at, 8, 8) || !skip_char(&at, 'T') ||
-	    !skip_digits(&at, 6, 6) || !skip_char(&at, 'Z') || strcmp(at, names->ext))
+	if (!kmesp_scan_char(&at, NULL, '-') || !skip_digits(&at, 8) ||
+	    !kmesp_scan_char(&at, NULL, 'T') || !skip_digits(&at, 6) ||
+	    !kmesp_scan_char(&at, NULL, 'Z') || strcmp(at, names->ext))
 		return 0;
 	return number;
 }

@@ -139,7 +139,8 @@ static int run(const struct resize_opts *opts, struct kmes_source *src,
 
 int main(int argc, char **argv)
 {
-	struct resize_opts opts = { .timeout_ns = 10000000000, .format = &resize_text };
+	struct resize_opts opts = { .timeout_ns = 10 * KMES_NS_PER_S,
+				    .format = &resize_text };
 	struct kmes_error err = { .text = "" };
 	struct kmes_source *src;
 	struct cli_out out;

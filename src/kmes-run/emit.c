@@ -18,6 +18,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/scan.h"
+
 /* Never a valid address: the first page is not mapped. */
 #define BAD_ADDRESS 1
 
@@ -158,7 +160,7 @@ static uint32_t current_limit(void)
 
 	if (fd >= 0)
 		close(fd);
-	return n > 0 ? (uint32_t)strtoul(text, NULL, 10) : KMES_EVENT_SIZE_MAX;
+	return n > 0 ? (uint32_t)kmesp_leading_number(text) : KMES_EVENT_SIZE_MAX;
 }
 
 /*

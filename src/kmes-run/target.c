@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/scan.h"
 #include "cli/cli.h"
 #include "run.h"
 
@@ -20,7 +21,7 @@ bool run_targets_are_visible(void)
 	char text[16] = "";
 
 	return readlink("/proc/self", text, sizeof(text) - 1) > 0 &&
-	       strtol(text, NULL, 10) == getpid();
+	       (pid_t)kmesp_leading_number(text) == getpid();
 }
 
 /* Reads a small file of /proc/TID, terminated. Returns its length or -ESRCH. */
@@ -52,7 +53,7 @@ static pid_t process_of(pid_t tid)
 	if (read_about(tid, "status", text, sizeof(text)) < 0)
 		return -ESRCH;
 	at = strstr(text, key);
-	return at ? (pid_t)strtol(at + strlen(key), NULL, 10) : -ESRCH;
+	return at ? (pid_t)kmesp_leading_number(at + strlen(key)) : -ESRCH;
 }
 
 void run_target_name(pid_t tid, char *name, size_t size)

@@ -26,7 +26,7 @@ int sim_timer_open(struct sim *sim, struct sim_watch *watch)
 void sim_timer_set(const struct sim_watch *watch, uint64_t at_ns)
 {
 	const struct itimerspec at = {
-		.it_value = { at_ns / 1000000000, at_ns % 1000000000 },
+		.it_value = kmesp_timespec(at_ns),
 	};
 
 	timerfd_settime(watch->fd, TFD_TIMER_ABSTIME, &at, NULL);

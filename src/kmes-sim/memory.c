@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/scan.h"
 #include "sim.h"
 
 /* Left for other processes. */
@@ -30,13 +31,13 @@ static bool read_text(const char *path, char *buf, size_t size)
 /* Reads a file with one number. False: "max", or no such file. */
 static bool read_number(const char *dir, const char *name, uint64_t *v)
 {
-	char path[4200], text[64], *end;
+	char path[4200], text[64];
+	const char *at = text;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	if (!read_text(path, text, sizeof(text)))
 		return false;
-	*v = strtoull(text, &end, 10);
-	return end != text;
+	return kmesp_scan_number(&at, NULL, v) == 0;
 }
 
 static uint64_t machine_available(void)
@@ -47,7 +48,7 @@ static uint64_t machine_available(void)
 	if (!read_text("/proc/meminfo", text, sizeof(text)))
 		return UINT64_MAX;
 	line = strstr(text, "MemAvailable:");
-	return line ? strtoull(line + strlen("MemAvailable:"), NULL, 10) * 1024
+	return line ? kmesp_leading_number(line + strlen("MemAvailable:")) * 1024
 		    : UINT64_MAX;
 }
 

@@ -2,6 +2,7 @@
 /* prometheus.c - samples in the Prometheus text format, version 0.0.4. */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "kmes_version.h"
 #include "print.h"
 
@@ -79,8 +80,8 @@ static void print_oldest(struct cli_out *out, const struct stat_sampler *s)
 			     "Time stamp of the oldest event in the ring.");
 		begun = true;
 		cli_out_printf(out, "%s{cpu=\"%u\"} %llu.%09llu\n", name,
-			       s->rings[i].row.cpu, (ull)(v.value / 1000000000),
-			       (ull)(v.value % 1000000000));
+			       s->rings[i].row.cpu, (ull)(v.value / KMES_NS_PER_S),
+			       (ull)(v.value % KMES_NS_PER_S));
 	}
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/scan.h"
 #include "trace/subbuf.h"
 #include "trace/trace_instance.h"
 
@@ -78,7 +79,7 @@ static uint64_t find_count(const char *text, const char *key)
 	for (; text && *text; text = strchr(text, '\n')) {
 		text += *text == '\n';
 		if (!strncmp(text, key, len))
-			return strtoull(text + len, NULL, 10);
+			return kmesp_leading_number(text + len);
 	}
 	return 0;
 }
@@ -93,7 +94,7 @@ static int64_t read_number(const char *folder, const char *name)
 
 	if (rc < 0)
 		return rc;
-	number = (int64_t)strtoull(text, NULL, 10);
+	number = (int64_t)kmesp_leading_number(text);
 	free(text);
 	return number;
 }

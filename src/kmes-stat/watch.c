@@ -56,7 +56,7 @@ static void short_number(char *text, size_t size, bool known, double v)
 static void short_age(char *text, size_t size, struct stat_value oldest, uint64_t now_ns)
 {
 	uint64_t s = oldest.known && now_ns > oldest.value
-			     ? (now_ns - oldest.value) / 1000000000
+			     ? (now_ns - oldest.value) / KMES_NS_PER_S
 			     : 0;
 
 	if (!oldest.known)
@@ -108,7 +108,7 @@ static void draw_row(int y, const char *name, const struct stat_row *row, uint64
 static void draw_head(const struct stat_sampler *s)
 {
 	char clock[16], line[160];
-	time_t seconds = (time_t)(s->time_ns / 1000000000);
+	time_t seconds = (time_t)(s->time_ns / KMES_NS_PER_S);
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
@@ -257,7 +257,7 @@ int watch_run(struct stat_sampler *s, uint64_t interval_ns, uint64_t count,
 	noecho();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	rc = watch_loop(&w, interval_ns ? interval_ns : 1000000000, count, follow, arg,
+	rc = watch_loop(&w, interval_ns ? interval_ns : KMES_NS_PER_S, count, follow, arg,
 			err);
 	endwin();
 	delscreen(screen);

@@ -94,6 +94,7 @@ TEST(scan_billionths_takes_one_to_nine_digits)
 TEST(scan_finds_a_number_at_the_start_of_text)
 {
 	assert_int_equal(kmesp_leading_number("4096\n"), 4096);
+	assert_int_equal(kmesp_leading_number("\t 17 kB"), 17);
 	assert_int_equal(kmesp_leading_number("max\n"), 0);
 	assert_int_equal(kmesp_leading_number("99999999999999999999"), 0);
 }
