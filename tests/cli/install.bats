@@ -84,20 +84,23 @@ build_installed() {
 	kmes-emit -c 1 -n 2 -t app.login user=alice
 	wait_for_lines follow.out 2
 	kmes-resize 128K
+	wait_for_line follow.out 'cpu0 resized to 131072 bytes'
+	wait_for_line follow.out 'cpu1 resized to 131072 bytes'
 	# Larger than the ring, so an event is lost in any case.
 	kill -STOP "${KMES_PIDS[-1]}"
 	kmes-emit -c 0 -n 3000 -t app.flood "text=$(printf '%0100d' 0)"
+	kmes-emit -c 0 -t app.end
 	kill -CONT "${KMES_PIDS[-1]}"
-	wait_for_line follow.out 'cpu0 #3001 '
+	wait_for_line follow.out ' app.end '
 	kill -TERM "${KMES_PIDS[-1]}"
 	end_of "${KMES_PIDS[-1]}"
 	assert_status 0
 	assert_match "$(sed -n 1p follow.out)" '^[0-9]+\.[0-9]{9} cpu1 #1 app\.login \(12 bytes\)$'
 	assert_equal "$(grep -c 'app.login' follow.out)" 2
-	assert_equal "$(grep -c 'resized to 131072 bytes' follow.out)" 2
-	local lost
+	local lost last
 	lost=$(sed -n 's/^cpu0 lost \([0-9]*\) events$/\1/p' follow.out)
-	assert_equal "$(($(grep -c app.flood follow.out) + lost))" 3000
+	last=$(sed -n 's/.* cpu0 #\([0-9]*\) app.end .*/\1/p' follow.out)
+	assert_equal "$(($(grep -c ' cpu0 #' follow.out) + lost))" "$last"
 	assert_equal "$(cat follow.err)" ''
 }
 
