@@ -320,7 +320,7 @@ fuzz-programs: $(call progs,fuzz)
 bench-programs: $(call progs,bench)
 vm-programs: $(call progs,vm) $(COMPAT) $(BARE)
 
-# What `make help` says of a target stands behind its #: below.
+# The text of `make help` follows #: in the line of a target.
 help: #: this list
 	@echo "make [V=1] [CC=...] [CFLAGS=...] [SAN=address|thread] [TARGET]"
 	@sed -n 's/^\([a-z0-9-]*\):.*#: \(.*\)/  \1\t\2/p' Makefile | expand -t 18
@@ -370,8 +370,10 @@ check-fuzz: #: mutated input for TIME seconds a program
 fuzzer-%:
 	@mkdir -p build/fuzzer/$*.corpus
 	clang -g -O1 -DKMES_LIBFUZZER -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(filter-out -MMD -MP,$(OWN)) -Wno-unused-function -Itests/lib -I. \
-		-o build/fuzzer/$* tests/fuzz/$*.c $(filter-out %/unit.c,$(wildcard tests/lib/*.c)) \
+		-fno-sanitize-recover=all $(filter-out -MMD -MP,$(OWN)) -Wno-unused-function \
+		-Itests/lib -I. \
+		-o build/fuzzer/$* tests/fuzz/$*.c \
+		$(filter-out %/unit.c,$(wildcard tests/lib/*.c)) \
 		$(LIB_OBJS:%=libcommon/%.c) $(CLI_OBJS:%=libcommon/cli/%.c) $(TEST_LIBS) $(LIBS)
 	build/fuzzer/$* -max_total_time=$(TIME) -max_len=640 build/fuzzer/$*.corpus
 
@@ -381,7 +383,7 @@ check-stress: all stress-programs #: the long stress tests
 check-model: #: the protocol's memory order and wake-ups, as models
 	$(RUN) model
 
-check-vm: all vm-programs #: the module in a virtual machine, KERNEL=6.1, 6.12, 7, 6.1-rt, 6.12-rt, debug, kcsan; SOURCE=dev, native
+check-vm: all vm-programs #: the module in a virtual machine; KERNEL=6.1, ... (tests/vm/run)
 	KMES_TEST_LEVEL=full KERNEL=$(KERNEL) KMES_VM_SOURCE=$(SOURCE) $(RUN) vm
 
 check-dkms: #: the module by the dkms of Debian 12 and 13, for all kernels
@@ -429,14 +431,16 @@ HEADERS    := libcommon/kmes.h libcommon/kmes_view.h \
 to = '$(DESTDIR)$(1)'
 
 install: all #: programs, library, manual pages, completions; to DESTDIR and prefix, libdir, ...
-	install -d $(call to,$(bindir)) $(call to,$(libdir)/pkgconfig) $(call to,$(includedir)/kmes) \
-		$(foreach s,1 3 4,$(call to,$(mandir)/man$(s))) $(call to,$(compdir)) $(call to,$(docdir))
+	install -d $(call to,$(bindir)) $(call to,$(libdir)/pkgconfig) \
+		$(call to,$(includedir)/kmes) $(foreach s,1 3 4,$(call to,$(mandir)/man$(s))) \
+		$(call to,$(compdir)) $(call to,$(docdir))
 	install -m 755 $(PROGRAMS) $(call to,$(bindir))
 	install -m 644 $(LIBKMES) $(call to,$(libdir))
 	printf '%s\n' 'prefix=$(prefix)' 'libdir=$(libdir:$(prefix)/%=$${prefix}/%)' \
 		'includedir=$(includedir:$(prefix)/%=$${prefix}/%)' '' 'Name: kmes' \
 		'Description: reads per-CPU KMES event rings' 'Version: $(VERSION)' \
-		'Cflags: -I$${includedir}/kmes' 'Libs: -L$${libdir} -lkmes' 'Libs.private: -pthread $(LIBS_KMES)' | \
+		'Cflags: -I$${includedir}/kmes' 'Libs: -L$${libdir} -lkmes' \
+		'Libs.private: -pthread $(LIBS_KMES)' | \
 		install -m 644 /dev/stdin $(call to,$(libdir)/pkgconfig/kmes.pc)
 	install -m 644 $(HEADERS) $(call to,$(includedir)/kmes)
 	install -m 644 $(TOOLS:%=man/%.1) $(call to,$(mandir)/man1)
@@ -447,16 +451,19 @@ install: all #: programs, library, manual pages, completions; to DESTDIR and pre
 
 uninstall: #: remove what install has put there
 	rm -f $(foreach t,$(ALL_TOOLS),$(call to,$(bindir)/$(t)) $(call to,$(mandir)/man1/$(t).1) \
-		$(call to,$(compdir)/$(t))) $(foreach s,3 4,$(call to,$(mandir)/man$(s)/kmes.$(s))) \
-		$(call to,$(libdir)/libkmes.a) $(call to,$(docdir)/follow.c) $(call to,$(docdir)/protocol.md) \
+		$(call to,$(compdir)/$(t))) \
+		$(foreach s,3 4,$(call to,$(mandir)/man$(s)/kmes.$(s))) \
+		$(call to,$(libdir)/libkmes.a) $(call to,$(docdir)/follow.c) \
+		$(call to,$(docdir)/protocol.md) \
 		$(call to,$(libdir)/pkgconfig/kmes.pc)
 	rm -rf $(call to,$(includedir)/kmes)
 
 # The same commit gives the same bytes, whoever packs it.
+TARBALL = kmes-tools-$(VERSION)
 dist: #: build/kmes-tools-VERSION.tar.gz of what is committed
 	@mkdir -p build
-	git archive --prefix=kmes-tools-$(VERSION)/ HEAD | gzip -9n >build/kmes-tools-$(VERSION).tar.gz.new
-	mv build/kmes-tools-$(VERSION).tar.gz.new build/kmes-tools-$(VERSION).tar.gz
+	git archive --prefix=$(TARBALL)/ HEAD | gzip -9n >build/$(TARBALL).tar.gz.new
+	mv build/$(TARBALL).tar.gz.new build/$(TARBALL).tar.gz
 
 module: #: build/module/kmes.ko for the kernel whose headers are at KDIR
 	@mkdir -p build/module
@@ -479,8 +486,8 @@ clean: #: remove build/
 	rm -rf build
 
 .PHONY: all deps demo check check-unit check-cli check-asan check-tsan check-fuzz \
-	check-stress check-model check-vm check-dkms check-arm64 check-riscv64 check-bare requirements \
-	lint format \
+	check-stress check-model check-vm check-dkms check-arm64 check-riscv64 check-bare \
+	requirements lint format \
 	bench install uninstall dist \
 	module dkms-install clean help preloads unit-programs stress-programs fuzz-programs \
 	bench-programs vm-programs

@@ -7,7 +7,7 @@
  *
  *	0	record with its length in the next word, which is included in it
  *	1..28	record of that many words
- *	29	padding: a discarded record, or with a delta of 0 the end of the sub-buffer
+ *	29	padding: a discarded record; with a delta of 0, end of the sub-buffer
  *	30	time extend: the next word times 2^27 is added to the delta
  *	31	absolute time stamp, its lower 59 bits
  *

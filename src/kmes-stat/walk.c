@@ -47,8 +47,8 @@ static int add_hole(struct stat_walk *walk, uint64_t before, uint64_t count)
 }
 
 /*
- * Takes the event that was walked last. Types are counted once, also when the event occurs
- * again in the ring that replaced its first one.
+ * Takes the event that was walked last. Types are counted once, also when the event
+ * occurs again in the ring that replaced its first one.
  */
 static int take_event(struct stat_walk *walk, struct stat_types *types,
 		      const struct kmes_event *e)

@@ -20,7 +20,7 @@ struct stat_hole {
 struct stat_walk {
 	struct kmes_mapping map;
 	struct kmes_ring_walk ring;
-	bool has_previous; /* the event before ring.pos was walked: a step over it is a hole */
+	bool has_previous;  /* the event before ring.pos was walked: gaps are holes */
 	uint64_t last_seq;  /* of the newest event walked, 0: none */
 	uint64_t typed_seq; /* types are counted up to here */
 	struct stat_hole *holes;

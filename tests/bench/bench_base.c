@@ -2,8 +2,8 @@
 /*
  * bench_base.c - what the hand-tuned code of libcommon/base gains over the plain way.
  *
- * Each row converts the same thousand values both ways; the best round of many counts. The
- * headers of libcommon/base quote these values.
+ * Each row converts the same thousand values both ways; the best round of many counts.
+ * The headers of libcommon/base quote these values.
  */
 #include <stdio.h>
 #include <stdlib.h>

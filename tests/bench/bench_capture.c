@@ -3,11 +3,11 @@
  * bench_capture.c - whether a recorder keeps up, and how fast it compresses.
  *
  * One ring of 4 MiB is written at a million events of 160 bytes per second for 20 seconds
- * (KMES_BENCH_SECONDS), while kmes-dump -w records into a plain file on tmpfs: none may be
- * lost. The ring holds 26 ms of that; so the longest pause of the writer, which does not
- * catch up afterwards, is reported, too. Then a capture of 2 million of these events is
- * compressed by kmes-dump and by `pigz -1`, in turns; the best and the median of several
- * rounds are shown.
+ * (KMES_BENCH_SECONDS), while kmes-dump -w records into a plain file on tmpfs: none may
+ * be lost. The ring holds 26 ms of that; so the longest pause of the writer, which does
+ * not catch up afterwards, is reported, too. Then a capture of 2 million of these events
+ * is compressed by kmes-dump and by `pigz -1`, in turns; the best and the median of
+ * several rounds are shown.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,9 @@
 #define ROUNDS 5
 #define ARGS_MAX 16
 
-/* {user: "alice", pid: 4711, result: 0, path: "/usr/lib/x86_64-linux-gnu/li"}: 67 bytes */
+/*
+ * {user: "alice", pid: 4711, result: 0, path: "/usr/lib/x86_64-linux-gnu/li"}: 67 bytes
+ */
 static const char payload[] = "\x84\xa4user\xa5"
 			      "alice\xa3pid\xcd\x12\x67\xa6result\x00\xa4path\xbc"
 			      "/usr/lib/x86_64-linux-gnu/li";

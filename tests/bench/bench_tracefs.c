@@ -309,8 +309,8 @@ static void save_raw(const char *name)
 }
 
 /*
- * `trace-cmd record` needs write access that some machines deny; `restore` builds the same
- * file from existing records.
+ * `trace-cmd record` needs write access that some machines deny; `restore` builds the
+ * same file from existing records.
  */
 static void run_trace_cmd(struct speed *best)
 {

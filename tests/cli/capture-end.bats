@@ -173,7 +173,7 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 		    return run.stdout
 
 		def nap():
-		    """When the machine stands still, so does this."""
+		    """Stops when the machine stalls."""
 		    while True:
 		        before = time.monotonic()
 		        time.sleep(0.02)

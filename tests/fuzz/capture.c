@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * capture.c - damaged captures, plain and compressed, under a sanitizer. Everything before
- * the damage must be returned, nothing may be invented after a clean end, and no size in
- * the file may cost memory or time.
+ * capture.c - damaged captures, plain and compressed, under a sanitizer. Everything
+ * before the damage must be returned, nothing may be invented after a clean end, and no
+ * size in the file may cost memory or time.
  */
 #include <errno.h>
 #include <fcntl.h>

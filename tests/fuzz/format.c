@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * format.c - for any event the formats keep their invariants: one line, no cursor control,
- * the same text with colours, widths and small buffers, strict JSON.
+ * format.c - for any event the formats keep their invariants: one line, no cursor
+ * control, the same text with colours, widths and small buffers, strict JSON.
  *
  * usage: format [SEED]
  *
- * Inputs are generated values, damaged copies, and random bytes; `make fuzzer-format` lets
- * clang's libFuzzer choose them.
+ * Inputs are generated values, damaged copies, and random bytes; `make fuzzer-format`
+ * lets clang's libFuzzer choose them.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Rings of random bytes, of random positions, and valid ones damaged while being read: the
- * reader accesses nothing outside, always returns, and its events rise by sequence and do
- * not overlap with losses. [D6] [M9] [D1]
+ * Rings of random bytes, of random positions, and valid ones damaged while being read:
+ * the reader accesses nothing outside, always returns, and its events rise by sequence
+ * and do not overlap with losses. [D6] [M9] [D1]
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * msgpack_oracle.c - the MessagePack walker against msgpack-c: both accept the same input,
- * with the same values and the same depth [E3].
+ * msgpack_oracle.c - the MessagePack walker against msgpack-c: both accept the same
+ * input, with the same values and the same depth [E3].
  *
  * msgpack-c's parser is a template, taken here with a stack larger than any input can
  * use, and with callbacks that note the height of each value and a hash over all of them.

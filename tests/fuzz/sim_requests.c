@@ -3,8 +3,8 @@
  * sim_requests.c - the simulator with misbehaving clients: valid requests, requests with
  * wrong fields, damaged bodies, files of every kind, random bytes.
  *
- * After each the counters of every ring must add up, and from time to time a ring is walked:
- * complete, well-formed events with rising sequences [E1 E3 E4 E7].
+ * After each the counters of every ring must add up, and from time to time a ring is
+ * walked: complete, well-formed events with rising sequences [E1 E3 E4 E7].
  *
  * usage: sim_requests [SEED]
  */

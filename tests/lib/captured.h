@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* captured.h - captures in memory files, of events that are determined by their sequence. */
+/*
+ * captured.h - captures in memory files, of events that are determined by their sequence.
+ */
 #ifndef KMES_TESTS_CAPTURED_H
 #define KMES_TESTS_CAPTURED_H
 
@@ -10,7 +12,9 @@
 extern const struct kmes_capture_info captured_info;
 extern const struct kmes_capture_options captured_plain, captured_packed;
 
-/* Adds event `seq` with a payload of `len` bytes: a run of one byte, or incompressible. */
+/*
+ * Adds event `seq` with a payload of `len` bytes: a run of one byte, or incompressible.
+ */
 void captured_add(struct kmes_capture_writer *w, uint64_t seq, uint32_t len);
 
 /* Whether the item is that event. */

@@ -18,7 +18,9 @@ struct child_result {
 	char message[CHILD_MESSAGES][8192];
 };
 
-/* Runs the body in a child, which exits with 0 if the body returns; `*err` is its stderr. */
+/*
+ * Runs the body in a child, which exits with 0 if the body returns; `*err` is its stderr.
+ */
 pid_t child_start(void (*body)(void *arg), void *arg, int *err);
 
 /* Waits for the end of the child. */

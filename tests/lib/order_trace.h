@@ -21,7 +21,10 @@ extern char order_log[4096];
 /* Forgets names and log. */
 void order_reset(void);
 
-/* What an address is called; `size` covers arrays. Accesses to other memory are not logged. */
+/*
+ * What an address is called; `size` covers arrays. Accesses to other memory are not
+ * logged.
+ */
 void order_name(const char *name, const void *at, size_t size);
 
 const char *order_find(const volatile void *at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * simserver.h - a stand-in for the simulator that answers as a test wants, and a source that
- * is open on it.
+ * simserver.h - a stand-in for the simulator that answers as a test wants, and a source
+ * that is open on it.
  */
 #ifndef KMES_TESTS_SIMSERVER_H
 #define KMES_TESTS_SIMSERVER_H

@@ -90,7 +90,7 @@ class Client:
         return data
 
     def events(self, cpu):
-        """What is in a ring that nobody writes, as (header, type, payload)."""
+        """The contents of a ring without a writer, as (header, type, payload)."""
         return events_of(self.ring(cpu))
 
 

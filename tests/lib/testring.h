@@ -42,7 +42,10 @@ struct kmes_ring_view testring_view(const struct testring *ring);
 uint64_t testring_emit(struct testring *ring, uint64_t ts_ns, const char *type,
 		       const void *payload, uint32_t payload_len);
 
-/* Writes one event of `size` bytes in total, its payload filled with its sequence's low byte. */
+/*
+ * Writes one event of `size` bytes in total, its payload filled with its sequence's low
+ * byte.
+ */
 uint64_t testring_emit_size(struct testring *ring, uint32_t size);
 
 /* Publishes bytes verbatim, valid or not. */

@@ -32,7 +32,9 @@ struct testsource {
 	int retired_count;
 	uint64_t fixed_capacity; /* the capacity really mapped, if not 0 */
 	uint32_t attaches;
-	/* Called when a ring is attached to, also after the end, before its page is read. */
+	/*
+	 * Called when a ring is attached to, also after the end, before its page is read.
+	 */
 	void (*on_attach)(struct testsource *ts, uint16_t cpu);
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* main() of each unit test program: runs the registered tests in the order of their lines. */
+/*
+ * main() of each unit test program: runs the registered tests in the order of their
+ * lines.
+ */
 #include "unit.h"
 
 #include <errno.h>

@@ -2,8 +2,9 @@
 /*
  * unit.h - self-registering unit tests over cmocka, with the headers that cmocka needs.
  *
- * A program of tests/unit is one file of TEST(name) { ... }, which run in the order of their
- * lines; main() is in unit.c. `PROGRAM PATTERN` runs only the tests whose names match.
+ * A program of tests/unit is one file of TEST(name) { ... }, which run in the order of
+ * their lines; main() is in unit.c. `PROGRAM PATTERN` runs only the tests whose names
+ * match.
  */
 #ifndef KMES_TESTS_UNIT_H
 #define KMES_TESTS_UNIT_H

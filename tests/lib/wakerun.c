@@ -16,7 +16,9 @@ struct follower {
 	struct wakerun run;
 	uint32_t events;
 	int schedstat;
-	/* The last sleep: its start, and its duration without the time waiting for a CPU. */
+	/*
+	 * The last sleep: its start, and its duration without the time waiting for a CPU.
+	 */
 	uint64_t slept_from_ns, slept_ns;
 	_Alignas(64) uint64_t seen; /* last sequence, read by the sender */
 	uint32_t is_done;
@@ -119,7 +121,10 @@ static void send(uint32_t events, int followers_count, bool asleep)
 			while (!kmes_load_relaxed(&ring->consumer->need_wake))
 				test_nap_us(5);
 		} else if (seq % 2 == 0) {
-			/* Up to about 10 us after the first of two: while they go to sleep. */
+			/*
+			 * Up to about 10 us after the first of two: while they go to
+			 * sleep.
+			 */
 			random = random * 1664525 + 1013904223;
 			for (volatile uint32_t spin = random >> 18; spin; spin--)
 				;

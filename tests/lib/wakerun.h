@@ -20,11 +20,9 @@
 struct wakerun {
 	uint64_t wakes; /* as the ring counts them */
 	uint64_t worst_ns;
-	uint64_t
-		longest_sleep_ns; /* without the time that the follower waited for a CPU */
-	uint64_t
-		missed; /* sleeps that ran to their bound beside an event at their start */
-	uint32_t wrong; /* out of turn, or no event at all */
+	uint64_t longest_sleep_ns; /* less the time that the follower waited for a CPU */
+	uint64_t missed; /* sleeps that timed out although an event preceded them */
+	uint32_t wrong;	 /* out of turn, or no event at all */
 	/* Latencies below 2^i microseconds, not below 2^(i-1); of all followers. */
 	uint32_t buckets[WAKERUN_BUCKETS];
 };

@@ -6,8 +6,9 @@
  * another capacity and with any number of the oldest events left behind. A ring's page
  * shows its birth generation until it is replaced and then, once, the next one. A reader
  * sees rings only as an attach gives them and pages only as they are; it ends when it has
- * the last event or knows it to be lost. Waiting for ever on a dead ring is an invalid end state; an event handed
- * out twice, or left unread in a ring that the reader leaves, fails an assertion.
+ * the last event or knows it to be lost. Waiting forever on a dead ring is an invalid end
+ * state; an event returned twice, or left unread in a ring that the reader leaves, fails an
+ * assertion.
  *
  * What is left out, one define each, must be found to go wrong:
  *	NO_CONFIRM      attach once and believe the generation that the page shows

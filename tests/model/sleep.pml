@@ -13,7 +13,7 @@
  *	SAMPLE_LAST                        the word is sampled after the look
  *	NO_GENERATION_LOOK                 the look is at write_pos alone (needs REPLACE)
  * Two READERS share need_wake, and one can clear it under the other: unless sleeps are
- * BOUNDED somebody stays behind.
+ * BOUNDED a sleeper is never woken.
  */
 #ifndef READERS
 #define READERS 1

@@ -2,9 +2,9 @@
 /*
  * amidcall.c - to be preloaded into kmes-run: what may come between the steps of a call.
  *
- * AMID_FAULT=eintr: each thing that the listener is asked or told fails once, and each wait
- * for it ends with POLLERR once, as when kmes-run is stopped while another thread holds
- * the listener.
+ * AMID_FAULT=eintr: each thing that the listener is asked or told fails once, and each
+ * wait for it ends with POLLERR once, as when kmes-run is stopped while another thread
+ * holds the listener.
  *
  * AMID_WAIT: when the file `armed` is in the current folder kmes-run removes that, makes
  * `waits`, and goes on when that has been removed:

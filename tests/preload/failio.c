@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * failio.c - to be preloaded: the call that FAIL_CALL names (open, write, fdatasync, close)
- * fails for files whose path contains FAIL_NAME, close after having closed; with the error
- * of FAIL_ERRNO, or EIO; as often as FAIL_TIMES says, or always.
+ * failio.c - to be preloaded: the call that FAIL_CALL names (open, write, fdatasync,
+ * close) fails for files whose path contains FAIL_NAME, close after having closed; with
+ * the error of FAIL_ERRNO, or EIO; as often as FAIL_TIMES says, or always.
  */
 #include <dlfcn.h>
 #include <errno.h>

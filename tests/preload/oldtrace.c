@@ -6,8 +6,8 @@
  *	poll	no wake-up ever comes
  *	gone	the event sched_process_exit went when it had been listed
  *	early	$PROG is run before sched_process_exit is switched on
- *	resize	somebody sets the sub-buffers to a page, right before one is mapped for
- *		the second time
+ *	resize	another process resizes the sub-buffers to a page, right before one is
+ *		mapped for the second time
  */
 #include <dlfcn.h>
 #include <errno.h>

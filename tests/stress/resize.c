@@ -328,7 +328,7 @@ static void run_stopped(void)
 	       "resize: it reads what the ring that it has and the last one hold");
 	tap_ok(f->cpu[1].lost ==
 		       first.first_seq - 1 + last.first_seq - first.last_seq - 1,
-	       "resize: it is told the oldest part as lost, exactly");
+	       "resize: the oldest part is reported as lost, exactly");
 	kmes_reader_close(rd);
 	testsource_free(ts);
 	free(f);

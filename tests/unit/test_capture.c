@@ -232,7 +232,9 @@ TEST(capture_prefixes_yield_their_complete_events)
 
 enum { HEADER = 64, EVENT = 116, EVENTS = HEADER + 5 * EVENT };
 
-/* Reads pieces of a small plain capture in a row: the events, the result and the notes. */
+/*
+ * Reads pieces of a small plain capture in a row: the events, the result and the notes.
+ */
 static int read_pieces(const char *pieces, unsigned int *events, char *note, size_t size)
 {
 	static const size_t starts[] = { 0, HEADER, HEADER + 2 * EVENT, EVENTS };

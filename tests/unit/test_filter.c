@@ -141,7 +141,9 @@ TEST(filter_numbers_compare_by_value)
 		{ "user.name>0", false, SAMPLE },
 		{ "ok>0", false, SAMPLE },
 		{ "user>0", false, SAMPLE },
-		/* 2^53 + 1 does not fit a double, 2^64 - 1 does not fit a signed integer. */
+		/*
+		 * 2^53 + 1 does not fit a double, 2^64 - 1 does not fit a signed integer.
+		 */
 		{ "n>9007199254740992", true,
 		  BYTES("\x81\xa1n\xcf\0\x20\0\0\0\0\0\x01") },
 		{ "n>9007199254740993", false,

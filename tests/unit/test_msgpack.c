@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The MessagePack walker and the UTF-8 check: each form at its bounds, depth, bad input. */
+/*
+ * The MessagePack walker and the UTF-8 check: each form at its bounds, depth, bad input.
+ */
 #include <stdlib.h>
 #include <string.h>
 

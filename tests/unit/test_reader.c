@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The reader over the test's own rings: every event once, exact loss, starting positions. */
+/*
+ * The reader over the test's own rings: every event once, exact loss, starting positions.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Corrupt rings: one message with CPU and position, no bad or duplicate events, no endless
- * loop, and reading continues.
+ * Corrupt rings: one message with CPU and position, no bad or duplicate events, no
+ * endless loop, and reading continues.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -346,7 +346,9 @@ TEST(swap_under_a_snapshot_keeps_the_old_ring)
 	assert_int_equal(kmes_reader_next(rd, &item), -ENODATA);
 }
 
-/* Loss before the swap and loss by it are one gap each, of the correct size. [R10] [L2] */
+/*
+ * Loss before the swap and loss by it are one gap each, of the correct size. [R10] [L2]
+ */
 TEST(swap_after_being_lapped_counts_both_losses_once)
 {
 	fixture_begin(1, K64);

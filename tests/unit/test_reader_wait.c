@@ -146,7 +146,9 @@ TEST(wait_flag_does_not_stay_set_under_load)
 	assert_int_equal(ts->rings[1]->consumer->need_wake, 0);
 }
 
-/* Another consumer clears a sleeper's flag: the event is late by the bound at most. [N9] */
+/*
+ * Another consumer clears a sleeper's flag: the event is late by the bound at most. [N9]
+ */
 static void *clear_and_emit(void *arg)
 {
 	struct later *later = arg;

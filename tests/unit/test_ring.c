@@ -326,8 +326,8 @@ TEST(ring_drop_uses_a_sequence_and_shows_as_a_gap)
 }
 
 /*
- * Overwrites the size of the oldest event, then writes one that needs room. 65000 leads to
- * write_pos, past 64 more events. [E13]
+ * Overwrites the size of the oldest event, then writes one that needs room. 65000 leads
+ * to write_pos, past 64 more events. [E13]
  */
 TEST(ring_corrupt_size_gives_up_all_events_and_is_counted)
 {

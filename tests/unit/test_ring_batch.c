@@ -190,7 +190,9 @@ TEST(batch_larger_than_the_ring_keeps_its_newest_events)
 		assert_int_equal(ring->producer->write_pos, 70000 + total);
 		assert_int_equal(ring->w.counts.emitted_bytes, 70000 + total);
 		assert_int_equal(ring->w.counts.overwritten_events, 326 - cases[i].kept);
-		/* Published before the first byte: the tail was past the old write_pos. */
+		/*
+		 * Published before the first byte: the tail was past the old write_pos.
+		 */
 		assert_int_equal(seen.tails, 1);
 		assert_int_equal(seen.writes, 1);
 		assert_false(seen.data_changed_before_tail);

@@ -5,8 +5,9 @@
  * The ordered accesses are replaced by a small executor. The writer's stores wait in a
  * store buffer and become visible in any order that releases, fences and overlaps allow.
  * The reader's loads may be as old as acquires, fences and earlier loads of the same
- * location allow, and plain data is loaded as late as the next acquire fence. So a missing
- * ordering shows as torn bytes on any hardware; on x86 itself most would never show.
+ * location allow, and plain data is loaded as late as the next acquire fence. So a
+ * missing ordering shows as torn bytes on any hardware; on x86 itself most would never
+ * show.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The simulator's side of its socket: each request, and clients that violate the protocol. */
+/*
+ * The simulator's side of its socket: each request, and clients that violate the
+ * protocol.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The simulator's rings: slots, round-robin, descriptor permissions, replacement, waking. */
+/*
+ * The simulator's rings: slots, round-robin, descriptor permissions, replacement, waking.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

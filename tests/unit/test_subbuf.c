@@ -28,8 +28,8 @@ static struct page page_new(uint32_t size, uint64_t ts_ns)
 }
 
 /*
- * Appends words: "3@5" is a record's first word with kind 3 and a time delta of 5, a plain
- * number is any other word. "1@5 9" is a record of one word, 9.
+ * Appends words: "3@5" is a record's first word with kind 3 and a time delta of 5, a
+ * plain number is any other word. "1@5 9" is a record of one word, 9.
  */
 static void put(struct page *p, const char *words)
 {

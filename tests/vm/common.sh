@@ -27,7 +27,8 @@ vm_host() {
 	(. /etc/os-release && echo "$VERSION_CODENAME")
 }
 
-# vm_tree KVER: the unpacked Debian in which modules for that kernel are built, or nothing for the host.
+# vm_tree KVER: the unpacked Debian in which modules for that kernel are built, or nothing for the
+# host.
 vm_tree() {
 	case $1 in
 	7) echo trixie ;;

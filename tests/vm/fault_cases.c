@@ -21,7 +21,7 @@ static void arm(void)
 	check(pwrite(nth_fd, text, (size_t)len, 0) == len);
 }
 
-/* Ends that; tells whether an nth one failed. Takes and returns the call's result. */
+/* Ends that; true if an nth one failed. Takes and returns the call's result. */
 static int disarm(int r)
 {
 	int error = r < 0 ? errno : 0;

@@ -30,16 +30,16 @@ mirror_apt() {
 	"$tool" -q -c "$dir/apt.conf" "$@"
 }
 
-# mirror_status SUITE: packages regarded as installed: for the host's own suite those of the host (except
-# those that are always unpacked), for another suite none.
+# mirror_status SUITE: packages regarded as installed: for the host's own suite those of the host
+# (except those that are always unpacked), for another suite none.
 mirror_status() {
 	[ "$1-$ARCH" = "$(. /etc/os-release && echo "$VERSION_CODENAME")-amd64" ] &&
 		[ -r /var/lib/dpkg/status ] || return 0
 	awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (qemu-|seabios|dkms\n)/' /var/lib/dpkg/status
 }
 
-# mirror_init SUITE [release]: fetches its package lists, once; with `release`, without updates, backports and
-# security, which mirrors do not always keep in sync for all architectures.
+# mirror_init SUITE [release]: fetches its package lists, once; with `release`, without updates,
+# backports and security, which mirrors do not always keep in sync for all architectures.
 mirror_init() {
 	local suite=$1 dir key=/usr/share/keyrings/debian-archive-keyring.gpg s suites=("$1")
 	dir=$(mirror_dir "$suite")

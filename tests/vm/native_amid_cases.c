@@ -46,7 +46,7 @@ static pid_t begin_call(void (*call)(void))
 
 /* ---- the caller is killed, and its pid is reused ---- */
 
-/* A child with this pid, whose exit status tells whether `word` is unchanged. */
+/* A child with this pid, whose exit status is 0 if `word` is unchanged. */
 static void start_successor(pid_t pid)
 {
 	struct clone_args args = { .exit_signal = SIGCHLD,
