@@ -3,7 +3,7 @@
  * match.h - one condition on a field of the payload, such as `user.name=ali*`.
  *
  *	PATH                  the field exists
- *	PATH=GLOB             its text matches (glob.h); PATH!=GLOB: exists, does not match
+ *	PATH=GLOB             its text matches (glob.h); PATH!=GLOB: it does not
  *	PATH<N  <=  >  >=     it is a number for which this holds, by exact value
  *
  * PATH is keys separated by dots; a number is also the index of a list, a lone `*` any

@@ -85,7 +85,8 @@ mirror_newest() {
 }
 
 # mirror_unpack SUITE DEST download|install PACKAGE...: unpacks the packages, or these and all their
-# dependencies that are not regarded as installed, to DEST, with a merged /usr as on an installed Debian.
+# dependencies that are not regarded as installed, to DEST, with a merged /usr as on an installed
+# Debian.
 mirror_unpack() {
 	local suite=$1 dest=$2 how=$3 tmp=$2.debs d
 	shift 3
