@@ -99,7 +99,8 @@ static void explain(int error)
 		break;
 	case -EINVAL:
 	case -ENOSYS:
-		cli_error("the seccomp of this kernel is too old (needs Linux 5.19)");
+		cli_error(
+			"the seccomp of this kernel is too old (needs Linux 5.19 or later)");
 		break;
 	default:
 		cli_error("cannot install the seccomp filter: %s", strerror(-error));
