@@ -173,7 +173,7 @@ has_three() { [[ $(kmes-dump -q -T none "$1" 2>/dev/null | wc -l) -eq 3 ]]; }
 		    return run.stdout
 
 		def nap():
-		    """Stops when the machine stalls."""
+		    """Stops together with the machine."""
 		    while True:
 		        before = time.monotonic()
 		        time.sleep(0.02)

@@ -151,7 +151,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 }
 
 @test "resize: a refusal by the source has no effect" {
-	[[ $(id -u) -eq 0 ]] || skip "needs root to become another user"
+	[[ $(id -u) -eq 0 ]] || skip "needs root to change the user"
 	simulator_only "the module has a test of its own"
 	rings_start --capacity=64K --slots=2
 	chmod 755 "$KMES_TMP"
@@ -254,7 +254,7 @@ for size in 65536, 4194304, 131072, 1048576, 65536:
 	fi
 }
 
-@test "resize: a concurrent change by another process is reported" {
+@test "resize: a different concurrent change is reported" {
 	command -v strace >/dev/null || skip "strace is not installed"
 	simulator_only "delays requests to the simulator"
 	export ASAN_OPTIONS=detect_leaks=0 # no leak detection under strace

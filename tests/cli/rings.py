@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""Serves rings that hold prepared events, as the simulator would serve its own.
+"""Serves rings with prepared events, as the simulator would serve its own.
 
 usage: rings.py SOCKET EVENTS [--slots=N] [--capacity=BYTES]
 
 Each line of EVENTS is a JSON object: "cpu", "seq", "ts" (ns), "type" or "type_hex", "payload"
-(hex), and where they matter "origin", "process", "token", "true_token" (hex of 16 bytes),
+(hex), and optionally "origin", "process", "token", "true_token" (hex of 16 bytes),
 "grow" (bytes added to the header), "event_size" and "header_size" (wrong ones). A line with
-"raw" puts those bytes there, whatever they are; one with "gone" says that the ring was
-replaced, and who then attaches finds that the server ends. A slot without an event is a hole,
-unless a line {"cpu": N} names it. Behind the last line, or at the line {"serve": true}, the
-socket is opened and `ready` is said; when EVENTS is a FIFO, what follows is written while
-clients look on. It ends by a signal.
+"raw" stores those bytes verbatim; one with "gone" marks the ring as replaced, and the next
+attach ends the server. A slot without an event is a hole, unless a line {"cpu": N} names it.
+After the last line, or at the line {"serve": true}, the socket is opened and `ready` is
+printed; if EVENTS is a FIFO, later lines are written while clients read. It ends by a signal.
 """
 
 import errno
@@ -46,7 +45,7 @@ class Ring:
         struct.pack_into("<8sIHHQQQ", self.map, 0, b"KMESRING", 1, cpu, 0, capacity, 2 * PAGE, 1)
 
     def write(self, data):
-        """One writer, one byte order, and readers that tolerate a nap: no fences needed."""
+        """One writer, and readers that poll: no fences needed."""
         for i in range(0, len(data), PAGE):
             piece = data[i : i + PAGE]
             at = (self.write_pos + i) % self.capacity
@@ -127,7 +126,7 @@ class Server:
         socket.send_fds(client, [reply], fds)
 
     def read_events(self, events):
-        """Returns True at the line that asks to serve, or at the end."""
+        """Returns True at the line {"serve": true}, or at the end."""
         data = os.read(events, 65536)
         self.text += data
         while b"\n" in self.text:

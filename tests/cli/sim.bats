@@ -544,7 +544,7 @@ time.sleep(1000)' "$SOCK"
 }
 
 @test "another user can neither connect nor use a connection" {
-	[[ $(id -u) -eq 0 ]] || skip "needs root to become another user"
+	[[ $(id -u) -eq 0 ]] || skip "needs root to change the user"
 	sim_start --slots=1
 	# the tree may be readable by root only
 	cp "$KMES_BIN/kmes-stat" "$KMES_TOP/tests/lib/simsock.py" "$KMES_TMP"

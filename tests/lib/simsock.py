@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-"""The simulator's socket and rings, spoken without the library: for tests of kmes-sim.
+"""The simulator's socket and rings without the library: for tests of kmes-sim.
 
-Written from sim_proto.h and the ring's layout alone, so that a mistake that library and
-simulator share does not hide itself.
+Written from sim_proto.h and the ring's layout only, so that a mistake shared by library and
+simulator is not hidden.
 """
 
 import array
@@ -20,7 +20,7 @@ HEADER = struct.Struct("<IIQQHB16s16s16sH")
 
 
 class Client:
-    """One connection; hello is said unless the test wants to misbehave before."""
+    """One connection; sends the greeting unless the test wants to misbehave before."""
 
     def __init__(self, path, hello=True):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -59,27 +59,27 @@ class Client:
         return reply
 
     def emit(self, events, cpu=-1):
-        """(errno, how many) for a list of (type, payload) in bytes."""
+        """(errno, count) for a list of (type, payload) in bytes."""
         table = b"".join(struct.pack("<IHH", len(p), len(t), 0) for t, p in events)
         body = table + b"".join(t + p for t, p in events)
         reply = self.ask(EMIT, cpu=cpu, count=len(events), body=body)
         return reply["error"], reply["count"]
 
     def counters(self, cpu):
-        """What the simulator has counted for a ring."""
+        """The simulator's counters of a ring."""
         reply = self.ask(COUNTERS, cpu=cpu)
         assert reply["error"] == 0, reply
         names = "emitted", "bytes", "overwritten", "dropped", "resyncs", "wakes"
         return dict(zip(names, struct.unpack_from("<6Q", reply["rest"])))
 
     def consumer_page(self, cpu):
-        """The page that consumers write, need_wake first, mapped."""
+        """The consumer page, mapped; need_wake is its first byte."""
         ring, page = self.ask(ATTACH, cpu=cpu)["fds"]
         os.close(ring)
         return mmap.mmap(page, 4096)
 
     def ring(self, cpu):
-        """The pages of a ring, its data mapped once behind the producer page."""
+        """The pages of a ring, its data mapped once after the producer page."""
         reply = self.ask(ATTACH, cpu=cpu)
         assert reply["error"] == 0, reply
         ring, page = reply["fds"]
@@ -90,12 +90,12 @@ class Client:
         return data
 
     def events(self, cpu):
-        """The contents of a ring without a writer, as (header, type, payload)."""
+        """The events of an idle ring, as (header, type, payload)."""
         return events_of(self.ring(cpu))
 
 
 def events_of(data):
-    """The same, of a ring that is mapped already."""
+    """The same, of a mapped ring."""
     write_pos, tail_pos = struct.unpack_from("<QQ", data, 64)
     (capacity,) = struct.unpack_from("<Q", data, 16)
     mask = capacity - 1
@@ -110,7 +110,7 @@ def events_of(data):
 
 
 def wrapped(data, at, capacity, size):
-    """Bytes of a ring whose data are mapped once, behind the producer page."""
+    """Bytes of a ring whose data is mapped once, after the producer page."""
     end = min(at + size, capacity)
     return data[4096 + at:4096 + end] + data[4096:4096 + size - (end - at)]
 

@@ -3,17 +3,17 @@
  * replace.pml - a reader follows a ring through two replacements [A13 R0 R2 R5 R7 O10].
  *
  * The writer emits EVENTS events and replaces the ring at any two moments, each time with
- * another capacity and with any number of the oldest events left behind. A ring's page
- * shows its birth generation until it is replaced and then, once, the next one. A reader
- * sees rings only as an attach gives them and pages only as they are; it ends when it has
- * the last event or knows it to be lost. Waiting forever on a dead ring is an invalid end
- * state; an event returned twice, or left unread in a ring that the reader leaves, fails an
+ * another capacity and without any number of the oldest events. A ring's page shows its
+ * birth generation until it is replaced and then, once, the next one. A reader gets rings
+ * only by attaching and pages only in their current state; it ends when it has the last
+ * event or knows that it is lost. Waiting forever on a dead ring is an invalid end state;
+ * an event returned twice, or left unread in a ring that the reader leaves, fails an
  * assertion.
  *
- * What is left out, one define each, must be found to go wrong:
- *	NO_CONFIRM      attach once and believe the generation that the page shows
+ * Each define omits something, and the search must find a violation:
+ *	NO_CONFIRM      attach once and trust the generation in the page
  *	POSITION_FIRST  write_pos is loaded before generation when leaving a ring
- *	NO_SEQUENCE     start a new ring at its tail instead of behind the last event
+ *	NO_SEQUENCE     start a new ring at its tail instead of after the last event
  */
 #ifndef EVENTS
 #define EVENTS 3
@@ -22,7 +22,7 @@
 
 byte current = 0;
 byte shown[RINGS];    /* generation in the page */
-byte capacity[RINGS]; /* neighbours differ; the third may be as the first */
+byte capacity[RINGS]; /* consecutive ones differ; the third may equal the first */
 byte oldest[RINGS];   /* sequence of the oldest event */
 byte newest[RINGS];   /* sequence of the newest published event */
 byte written = 0;
@@ -57,7 +57,7 @@ proctype Writer()
 	od
 }
 
-/* Attach, map, look at the page; again, until two rings in a row look the same. */
+/* Attach, map, check the page; repeat until two consecutive rings are the same. */
 inline attach()
 {
 	ring = current;
@@ -74,7 +74,7 @@ inline attach()
 #endif
 }
 
-/* One event of the ring that is newer than the last one. */
+/* One event of the ring, newer than the last one. */
 inline take()
 {
 	if
@@ -98,7 +98,7 @@ proctype Reader()
 	do
 	:: next > EVENTS -> break
 	:: next <= EVENTS ->
-		/* asleep until there is something to look at */
+		/* asleep until something changes */
 		newest[ring] >= next || shown[ring] != generation;
 #ifdef POSITION_FIRST
 		frozen = newest[ring];
@@ -114,7 +114,7 @@ proctype Reader()
 		if
 		:: seen == generation
 		:: else ->
-			/* what could be read here does not stay behind */
+			/* nothing readable is left */
 			assert(newest[ring] < next);
 			attach();
 #ifdef NO_SEQUENCE

@@ -2,18 +2,18 @@
 /*
  * sleep.pml - one ring's writer and its sleepers, with store buffers [N1 N2 N3 N9 R11].
  *
- * Each process stores through a buffer of one entry that empties at any later time, as
- * on every real machine; a full fence waits for it. The writer emits EVENTS events and,
- * with REPLACE, moves to a new ring on the way. A reader drains, arms, fences, samples
- * the futex word, looks again and sleeps while the word is the one it sampled. It ends
- * when it has seen every event, so a sleeper that is left behind is an invalid end state.
+ * Each process stores through a buffer of one entry that is flushed at any later time, as
+ * on real machines; a full fence waits for it. The writer emits EVENTS events and, with
+ * REPLACE, moves to a new ring meanwhile. A reader drains, arms, fences, samples the futex
+ * word, checks again and sleeps while the word has its sampled value. It ends when it has
+ * seen every event, so a lost wake-up is an invalid end state.
  *
- * What is left out, one define each, must be found to go wrong:
+ * Each define omits something, and the search must find a violation:
  *	NO_WRITER_FENCE, NO_READER_FENCE   the fences of E, I and of F
- *	SAMPLE_LAST                        the word is sampled after the look
- *	NO_GENERATION_LOOK                 the look is at write_pos alone (needs REPLACE)
- * Two READERS share need_wake, and one can clear it under the other: unless sleeps are
- * BOUNDED a sleeper is never woken.
+ *	SAMPLE_LAST                        the word is sampled after the check
+ *	NO_GENERATION_LOOK                 only write_pos is checked (needs REPLACE)
+ * Two READERS share need_wake, and one can clear the other's flag: unless sleeps are
+ * BOUNDED a wake-up is lost.
  */
 #ifndef READERS
 #define READERS 1
@@ -35,7 +35,7 @@ bool holds_replaced;
 byte held_ring;
 byte held_pos;
 
-/* The readers' store buffers, for need_wake alone. */
+/* The readers' store buffers, for need_wake only. */
 bool reader_holds[READERS];
 byte flag_ring[READERS];
 bool flag_value[READERS];
@@ -90,7 +90,7 @@ inline store_need_wake(me, r, v)
 	}
 }
 
-/* Behind a publication. Entering the kernel to wake orders like a fence. */
+/* After a publication. Entering the kernel to wake orders like a fence. */
 inline wake_if_needed(r)
 {
 #ifndef NO_WRITER_FENCE
@@ -129,7 +129,7 @@ active proctype Writer()
 		wake_if_needed(ring)
 #ifdef REPLACE
 	:: ring == 0 ->
-		/* the events move along, before anybody can attach */
+		/* the events move, too, before a reader can attach */
 		atomic { !writer_holds -> write_pos[1] = n };
 		store_replaced(0);
 		wake_if_needed(0);
@@ -214,7 +214,7 @@ proctype Reader(byte me)
 			asleep_on[me] == 0
 #endif
 		fi;
-		/* clear only where events came: others may sleep there */
+		/* clear only on rings with events: others may be asleep */
 		if
 		:: write_pos[ring] > seen -> store_need_wake(me, ring, false)
 		:: else

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * amidcall.c - to be preloaded into kmes-run: what may come between the steps of a call.
+ * amidcall.c - preloaded into kmes-run: interference between the steps of a call.
  *
- * AMID_FAULT=eintr: each thing that the listener is asked or told fails once, and each
- * wait for it ends with POLLERR once, as when kmes-run is stopped while another thread
- * holds the listener.
+ * AMID_FAULT=eintr: each request to the listener fails once, and each wait for it ends with
+ * POLLERR once, as when kmes-run is stopped while another thread holds the listener.
  *
- * AMID_WAIT: when the file `armed` is in the current folder kmes-run removes that, makes
- * `waits`, and goes on when that has been removed:
+ * AMID_WAIT: if the file `armed` exists in the current folder kmes-run removes it, creates
+ * `waits`, and continues when that has been removed:
  *
- *	received	after taking up a call
+ *	received	after receiving a call
  *	asking		before the listener is asked whether the call still waits
- *	before		before the module's call, the one that names what is to be emitted
+ *	before		before the module's call, the one with the array to be emitted
  *	behind		after it
  */
 #include <dlfcn.h>
@@ -69,7 +68,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout)
 	return real(fds, count, timeout);
 }
 
-/* A batch is asked for without an array at first. */
+/* The first request of a batch has no array. */
 static int is_first_look(unsigned long request, const void *arg)
 {
 	const struct kmes_ioc_batch_for *batch = arg;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * failio.c - to be preloaded: the call that FAIL_CALL names (open, write, fdatasync,
- * close) fails for files whose path contains FAIL_NAME, close after having closed; with
- * the error of FAIL_ERRNO, or EIO; as often as FAIL_TIMES says, or always.
+ * failio.c - preloaded: the call named by FAIL_CALL (open, write, fdatasync, close) fails
+ * for files whose path contains FAIL_NAME, close after closing; with FAIL_ERRNO, or EIO;
+ * FAIL_TIMES times, or always.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static int error_wanted(void)
 	return EIO;
 }
 
-/* Whether the call fails, errno being set then. */
+/* Does the call fail? Sets errno. */
 static int fails_at(const char *call, const char *path)
 {
 	static int times_left = -1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* fdpath.h - which file a descriptor is of. */
+/* fdpath.h - the file of a descriptor. */
 #ifndef KMES_PRELOAD_FDPATH_H
 #define KMES_PRELOAD_FDPATH_H
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* Its name into `path`; empty where it has none. */
+/* Stores its name in `path`; empty if it has none. */
 static inline void fd_path(int fd, char path[4096])
 {
 	char link[64];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * oldtrace.c - to be preloaded: trace buffers as other kernels, and other moments, have
- * them. TRACE_FAULT is the errno, as a number, that mapping a buffer fails with, or
+ * oldtrace.c - preloaded: trace buffers as in other kernels or in rare situations.
+ * TRACE_FAULT is the number of the errno with which mapping a buffer fails, or
  *
- *	poll	no wake-up ever comes
- *	gone	the event sched_process_exit went when it had been listed
- *	early	$PROG is run before sched_process_exit is switched on
- *	resize	another process resizes the sub-buffers to a page, right before one is
- *		mapped for the second time
+ *	poll	there are no wake-ups
+ *	gone	the event sched_process_exit disappears after it was listed
+ *	early	$PROG runs before sched_process_exit is enabled
+ *	resize	another process sets the sub-buffers to a page, just before one is mapped
+ *		for the second time
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -39,7 +39,7 @@ static int is_buffer(int fd)
 	return strstr(path, "/trace_pipe_raw") != NULL;
 }
 
-/* What is done to the instance of a buffer. */
+/* What happens to a buffer's instance. */
 static void resize(int fd)
 {
 	char path[4096 + 32];
@@ -51,7 +51,7 @@ static void resize(int fd)
 		return;
 	strcpy(end, "/buffer_subbuf_size_kb");
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	/* That it is refused is what should come of it. */
+	/* It is expected to be refused. */
 	(void)!write(fd, "4", 1);
 	close(fd);
 }

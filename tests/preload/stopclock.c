@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * stopclock.c - to be preloaded: once the file that STOP_FILE names exists, the
- * STOP_AT-th look at the monotonic clock stops the process first, and so comes as late as
- * a test likes it to.
+ * stopclock.c - preloaded: once the file named by STOP_FILE exists, the STOP_AT-th read of
+ * the monotonic clock stops the process first, for as long as a test wants.
  */
 #include <dlfcn.h>
 #include <signal.h>

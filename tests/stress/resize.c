@@ -323,12 +323,12 @@ static void run_stopped(void)
 	if (f->wrong[0])
 		tap_note("%s", f->wrong);
 	tap_ok(!f->wrong[0] && f->cpu[1].last == last.last_seq,
-	       "resize: a follower that was stopped goes on");
+	       "resize: a stopped follower continues");
 	tap_ok(f->cpu[1].events == first.events + last.events,
-	       "resize: it reads what the ring that it has and the last one hold");
+	       "resize: it reads its own ring and the last one");
 	tap_ok(f->cpu[1].lost ==
 		       first.first_seq - 1 + last.first_seq - first.last_seq - 1,
-	       "resize: the oldest part is reported as lost, exactly");
+	       "resize: it reports exactly the oldest part as lost");
 	kmes_reader_close(rd);
 	testsource_free(ts);
 	free(f);

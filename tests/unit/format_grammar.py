@@ -4,9 +4,9 @@
 
 usage: format_grammar.py FILE
 
-FILE holds three lines an event: its fields as JSON (bytes in hex), its line of text, its
+FILE has three lines per event: its fields as JSON (bytes in hex), its line of text, its
 line of JSON. The text is parsed by its grammar and the JSON by the standard library; both
-must give back the payload, which is decoded here from its bytes.
+must yield the payload, which is decoded here from its bytes.
 """
 
 import base64
@@ -20,7 +20,7 @@ sys.setrecursionlimit(20000)
 
 
 class Wrong(Exception):
-    """The line is not what it must be."""
+    """The line is malformed."""
 
 
 def must(condition, why):
@@ -33,7 +33,7 @@ def same(condition, got, value):
         raise Wrong(f"{got!r} for {value!r}"[:300])
 
 
-# ---- MessagePack, decoded to tuples that keep every type apart ----
+# ---- MessagePack, decoded to tuples that distinguish every type ----
 
 
 def decode(data):
@@ -110,7 +110,7 @@ def decode_value(data):
     return decode_list(data, n) if form <= 0xDD else decode_map(data, n)
 
 
-# ---- what keys make of values, by the conventions ----
+# ---- values by the conventions of their keys ----
 
 
 def hint_of(key):
@@ -147,7 +147,7 @@ OLDEST, NEWEST = -62135596800, 253402300799  # what datetime can show
 
 
 def time_of(value):
-    """The ISO text of a timestamp, None when it is none."""
+    """The ISO text of a timestamp, or None."""
     if value[0] != "ext" or value[1] != -1:
         return None
     data = value[2]
@@ -192,7 +192,7 @@ SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"'}
 
 
 def escaped(data, is_type=False):
-    """The one way to write these bytes."""
+    """The canonical form of these bytes."""
     out = []
     for char in data.decode("utf-8", "surrogateescape"):
         cp = ord(char)
@@ -332,7 +332,7 @@ class Parser:
 
 
 def same_float(text, data):
-    """Reads back, with no digit too many, and looks like a float."""
+    """Round-trips with the fewest digits, and looks like a float."""
     code = ">f" if len(data) == 4 else ">d"
     value = struct.unpack(code, data)[0]
     if value != value:
@@ -365,7 +365,7 @@ def mask_names(mask):
 
 
 def compare(got, value, hint=None, is_key=False):
-    """The parsed text against the decoded bytes."""
+    """Compares the parsed text with the decoded bytes."""
     kind = value[0]
     if kind == "list":
         same(got[0] == "list" and len(got[1]) == len(value[1]), got, value)

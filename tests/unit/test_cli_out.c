@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -190,6 +191,18 @@ TEST(cli_out_to_a_closed_stdout_is_an_error)
 		"kmes-test: standard output: cannot write: Bad file descriptor\n");
 }
 
+/* Until the writer of a pipe has written something and then no more. */
+static void wait_until_blocked(int fd)
+{
+	int before, bytes = 0;
+
+	do {
+		before = bytes;
+		usleep(300000);
+		assert_int_equal(ioctl(fd, FIONREAD, &bytes), 0);
+	} while (!bytes || bytes != before);
+}
+
 /* No reader; two signals as timeout(1) sends them. SIGALRM is blocked from the start. */
 static void assert_given_up(int flags)
 {
@@ -205,7 +218,7 @@ static void assert_given_up(int flags)
 	sigprocmask(SIG_BLOCK, &mask, &before);
 	pid = child_start(body_flood, &fds[1], &err);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	usleep(300000); /* until it blocks in write(2) */
+	wait_until_blocked(fds[0]);
 	kill(pid, SIGTERM);
 	kill(pid, SIGTERM);
 	child_end(pid, err, &r);
