@@ -2,11 +2,11 @@
 /*
  * amidcall.c - preloaded into kmes-run: interference between the steps of a call.
  *
- * AMID_FAULT=eintr: each request to the listener fails once, and each wait for it ends with
- * POLLERR once, as when kmes-run is stopped while another thread holds the listener.
+ * AMID_FAULT=eintr: each request to the listener fails once, and each wait for it ends
+ * with POLLERR once, as when kmes-run is stopped while another thread holds the listener.
  *
- * AMID_WAIT: if the file `armed` exists in the current folder kmes-run removes it, creates
- * `waits`, and continues when that has been removed:
+ * AMID_WAIT: if the file `armed` exists in the current folder kmes-run removes it,
+ * creates `waits`, and continues when that has been removed:
  *
  *	received	after receiving a call
  *	asking		before the listener is asked whether the call still waits

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * stepclock.c - preloaded: CLOCK_REALTIME steps by an hour once the file named by STEP_FILE
- * exists. Users of the monotonic clock do not notice.
+ * stepclock.c - preloaded: CLOCK_REALTIME steps by an hour once the file named by
+ * STEP_FILE exists. Users of the monotonic clock do not notice.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * stopclock.c - preloaded: once the file named by STOP_FILE exists, the STOP_AT-th read of
- * the monotonic clock stops the process first, for as long as a test wants.
+ * stopclock.c - preloaded: once the file named by STOP_FILE exists, the STOP_AT-th read
+ * of the monotonic clock stops the process first, for as long as a test wants.
  */
 #include <dlfcn.h>
 #include <signal.h>
