@@ -63,14 +63,14 @@ static int read_all(int fd, char **text, size_t *len)
 		char *more;
 
 		if (n <= 0) {
-			int r = n < 0 ? -errno : 0;
+			int rc = n < 0 ? -errno : 0;
 
 			buf[used] = '\0';
 			*text = buf;
 			*len = used;
-			if (r < 0)
+			if (rc < 0)
 				free(buf);
-			return r;
+			return rc;
 		}
 		used += (size_t)n;
 		if (used + 1 < size)
@@ -85,25 +85,25 @@ static int read_all(int fd, char **text, size_t *len)
 
 int kmesp_trace_read(const char *folder, const char *name, char **text, size_t *len)
 {
-	int r, fd = open_file(folder, name, O_RDONLY);
+	int rc, fd = open_file(folder, name, O_RDONLY);
 
 	if (fd < 0)
 		return fd;
-	r = read_all(fd, text, len);
+	rc = read_all(fd, text, len);
 	close(fd);
-	return r;
+	return rc;
 }
 
 int kmesp_trace_write(const char *folder, const char *name, const char *text)
 {
-	int r = 0, fd = open_file(folder, name, O_WRONLY);
+	int rc = 0, fd = open_file(folder, name, O_WRONLY);
 
 	if (fd < 0)
 		return fd;
 	if (write(fd, text, strlen(text)) < 0)
-		r = -errno;
+		rc = -errno;
 	close(fd);
-	return r;
+	return rc;
 }
 
 int kmesp_trace_cpus(const char *folder)
@@ -171,22 +171,22 @@ static int make_busy(const char *path)
 int kmesp_trace_instance_make(const char *root, char *path, struct kmes_error *err)
 {
 	uint64_t started = 0;
-	int r, n;
+	int rc, n;
 
 	kmesp_process_start(getpid(), &started);
 	n = snprintf(path, KMES_TRACE_PATH, "%s/instances/kmes-%d-%" PRIu64, root,
 		     (int)getpid(), started);
 	if (n >= KMES_TRACE_PATH)
 		return kmes_error_set(err, -ENAMETOOLONG, "tracefs: path too long");
-	r = make_busy(path);
-	if (r >= 0)
-		return r;
-	if (r == -EACCES || r == -EPERM)
-		return kmes_error_set(err, r,
+	rc = make_busy(path);
+	if (rc >= 0)
+		return rc;
+	if (rc == -EACCES || rc == -EPERM)
+		return kmes_error_set(err, rc,
 				      "tracefs: cannot create %s: %s (needs root)", path,
-				      strerror(-r));
-	return kmes_error_set(err, r, "tracefs: cannot create %s: %s", path,
-			      strerror(-r));
+				      strerror(-rc));
+	return kmes_error_set(err, rc, "tracefs: cannot create %s: %s", path,
+			      strerror(-rc));
 }
 
 int kmesp_trace_instance_remove(const char *path, int fd)

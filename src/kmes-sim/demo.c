@@ -274,13 +274,13 @@ static void demo_ready(struct sim *sim, struct sim_watch *watch)
 
 int sim_demo_start(struct sim *sim)
 {
-	int r;
+	int rc;
 
 	memcpy(&sim->demo_state.random, sim->stream_id, sizeof(sim->demo_state.random));
 	sim->demo_state.random |= 1;
 	sim->demo.ready = demo_ready;
-	r = sim_timer_open(sim, &sim->demo);
-	if (r == 0)
+	rc = sim_timer_open(sim, &sim->demo);
+	if (rc == 0)
 		sim_timer_set(&sim->demo, kmesp_clock_ns(CLOCK_MONOTONIC));
-	return r;
+	return rc;
 }

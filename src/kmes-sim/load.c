@@ -73,12 +73,12 @@ static void load_ready(struct sim *sim, struct sim_watch *watch)
 int sim_load_start(struct sim *sim)
 {
 	uint64_t now_ns = kmesp_clock_ns(CLOCK_MONOTONIC);
-	int r;
+	int rc;
 
 	sim->load.ready = load_ready;
-	r = sim_timer_open(sim, &sim->load);
-	if (r < 0)
-		return r;
+	rc = sim_timer_open(sim, &sim->load);
+	if (rc < 0)
+		return rc;
 	sim->load_due = (struct kmes_rate_bucket){ 0, now_ns };
 	sim_timer_set(&sim->load, now_ns);
 	return 0;

@@ -16,7 +16,7 @@
 /* Sets up everything that clients need. 0, or -1 after a message. */
 static int sim_open(struct sim *sim, const struct sim_options *options)
 {
-	int r;
+	int rc;
 
 	sim->options = options;
 	sim->epoll = sim->listener.fd = sim->load.fd = sim->demo.fd = -1;
@@ -28,22 +28,22 @@ static int sim_open(struct sim *sim, const struct sim_options *options)
 		cli_error("cannot get a random stream id: %s", strerror(errno));
 		return -1;
 	}
-	r = sim_slots_init(&sim->slots, options->slots, &options->holes,
-			   options->capacity);
-	if (r < 0) {
+	rc = sim_slots_init(&sim->slots, options->slots, &options->holes,
+			    options->capacity);
+	if (rc < 0) {
 		cli_error("cannot create %u rings of %llu bytes: %s", options->slots,
-			  (unsigned long long)options->capacity, strerror(-r));
+			  (unsigned long long)options->capacity, strerror(-rc));
 		return -1;
 	}
 	if (sim_server_open(sim) < 0)
 		return -1;
 	if (options->load)
-		r = sim_load_start(sim);
-	if (r == 0 && options->demo)
-		r = sim_demo_start(sim);
-	if (r < 0)
-		cli_error("cannot start a timer: %s", strerror(-r));
-	return r;
+		rc = sim_load_start(sim);
+	if (rc == 0 && options->demo)
+		rc = sim_demo_start(sim);
+	if (rc < 0)
+		cli_error("cannot start a timer: %s", strerror(-rc));
+	return rc;
 }
 
 static void sim_close(struct sim *sim)
@@ -66,13 +66,13 @@ static int report_ready(const struct sim *sim)
 	char line[256];
 	int n = snprintf(line, sizeof(line), "kmes-sim: ready on %s\n",
 			 sim->options->address.sun_path);
-	int r = cli_write_all(STDOUT_FILENO, line, n);
+	int rc = cli_write_all(STDOUT_FILENO, line, n);
 	int fd;
 
-	if (r < 0) {
-		if (r != -EPIPE)
-			cli_error("cannot write to standard output: %s", strerror(-r));
-		return r;
+	if (rc < 0) {
+		if (rc != -EPIPE)
+			cli_error("cannot write to standard output: %s", strerror(-rc));
+		return rc;
 	}
 	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -85,17 +85,17 @@ static int report_ready(const struct sim *sim)
 static int run(const struct sim_options *options, int ready_fd)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
-	int status = CLI_FAILED, r;
+	int status = CLI_FAILED, rc;
 
 	if (!sim)
 		cli_no_memory();
 	cli_stop_catch();
 	cli_stop_on(SIGHUP);
 	if (sim_open(sim, options) == 0) {
-		r = report_ready(sim);
-		if (r == -EPIPE)
+		rc = report_ready(sim);
+		if (rc == -EPIPE)
 			status = CLI_DONE;
-		if (r == 0 && sim_daemon_ready(ready_fd)) {
+		if (rc == 0 && sim_daemon_ready(ready_fd)) {
 			sim_server_run(sim);
 			status = CLI_DONE;
 		}

@@ -78,10 +78,10 @@ static uint64_t size_within(struct cli *cli, const char *text, uint64_t min, uin
 
 static void take_socket(struct sim_options *options, const char *text)
 {
-	int r = kmesp_sim_address(&options->address, text);
+	int rc = kmesp_sim_address(&options->address, text);
 
-	if (r < 0)
-		cli_usage_error(r == -EINVAL ? "--socket: empty" : "--socket: too long",
+	if (rc < 0)
+		cli_usage_error(rc == -EINVAL ? "--socket: empty" : "--socket: too long",
 				text);
 }
 
@@ -125,13 +125,13 @@ static void take_deny(struct sim_options *options, const char *text)
 
 static void take_holes(struct cli_cpus *holes, const char *text)
 {
-	int r;
+	int rc;
 
 	cli_cpus_fini(holes);
-	r = cli_parse_cpus(holes, text);
-	if (r == -ENOMEM)
+	rc = cli_parse_cpus(holes, text);
+	if (rc == -ENOMEM)
 		cli_no_memory();
-	if (r < 0)
+	if (rc < 0)
 		cli_usage_error("--holes: not a list of CPUs such as 0,2-5", text);
 }
 

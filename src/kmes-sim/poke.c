@@ -34,12 +34,12 @@ static const char *argument(const char *action, const char *name)
 static int parse_clock(struct poke *poke, const char *text)
 {
 	bool back = *text == '-';
-	int r = cli_parse_time(&poke->value, text + back);
+	int rc = cli_parse_time(&poke->value, text + back);
 
 	poke->what = SIM_TEST_CLOCK;
 	if (back)
 		poke->value = -poke->value;
-	return r;
+	return rc;
 }
 
 static int parse_drop(struct poke *poke, const char *text)
@@ -88,7 +88,7 @@ int sim_poke(const char *socket, const char *action)
 	struct kmes_sim_exchange ex = { .send_fd = -1, .iov_count = 1 };
 	struct iovec iov = { &ex.request, sizeof(ex.request) };
 	struct kmes_error err;
-	int r;
+	int rc;
 
 	if (parse(&poke, action) < 0)
 		cli_usage_error("--test: no such action", action);
@@ -103,12 +103,12 @@ int sim_poke(const char *socket, const char *action)
 		.count = poke.what,
 		.value = poke.value,
 	};
-	r = kmesp_sim_exchange(&client, &ex);
-	if (r == 0)
-		r = ex.reply.error;
+	rc = kmesp_sim_exchange(&client, &ex);
+	if (rc == 0)
+		rc = ex.reply.error;
 	kmesp_sim_close_fds(ex.fds);
 	kmesp_sim_disconnect(&client);
-	if (r < 0)
-		cli_error("--test=%s: %s", action, kmesp_sim_reason(r));
-	return r < 0 ? CLI_FAILED : CLI_DONE;
+	if (rc < 0)
+		cli_error("--test=%s: %s", action, kmesp_sim_reason(rc));
+	return rc < 0 ? CLI_FAILED : CLI_DONE;
 }

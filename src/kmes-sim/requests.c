@@ -117,7 +117,7 @@ static int set_capacity(struct sim *sim, const struct sim_client *client,
 	};
 	uint8_t buf[KMES_SELF_SIZE];
 	struct kmes_pack payload = kmes_pack_begin(buf, sizeof(buf));
-	int r;
+	int rc;
 
 	if (!client->has_privileges)
 		return -EPERM;
@@ -128,11 +128,11 @@ static int set_capacity(struct sim *sim, const struct sim_client *client,
 	}
 	if (capacity == value.current_value)
 		return 0;
-	r = sim_slots_replace(&sim->slots, capacity);
-	if (r < 0) {
-		kmes_self_swap_failed(&payload, capacity, value.current_value, r);
+	rc = sim_slots_replace(&sim->slots, capacity);
+	if (rc < 0) {
+		kmes_self_swap_failed(&payload, capacity, value.current_value, rc);
 		emit_self(sim, client, KMES_SELF_SWAP_FAILED, &payload);
-		return r;
+		return rc;
 	}
 	kmes_self_applied(&payload, value.name, capacity, capacity);
 	emit_self(sim, client, KMES_SELF_APPLIED, &payload);
@@ -309,8 +309,8 @@ void sim_requests_ready(struct sim *sim, struct sim_watch *watch)
 {
 	struct sim_client *client = (struct sim_client *)watch;
 	struct message m;
-	int r = message_receive(sim, watch->fd, &m);
-	bool ok = r > 0 ? message_serve(sim, client, &m) : r == 0;
+	int rc = message_receive(sim, watch->fd, &m);
+	bool ok = rc > 0 ? message_serve(sim, client, &m) : rc == 0;
 
 	if (m.fd >= 0)
 		close(m.fd);

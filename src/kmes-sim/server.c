@@ -29,14 +29,14 @@
 static int is_live(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return -errno;
-	r = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? -errno
-										: 0;
+	rc = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? -errno
+										 : 0;
 	close(fd);
-	switch (r) {
+	switch (rc) {
 	case 0:
 	case -EAGAIN: /* its backlog is full */
 		return 1;
@@ -44,7 +44,7 @@ static int is_live(const struct sockaddr_un *address)
 	case -ENOENT:
 		return 0;
 	default:
-		return r;
+		return rc;
 	}
 }
 
@@ -55,7 +55,7 @@ static int claim(struct sim *sim)
 	const struct sockaddr *address = (const void *)&sim->options->address;
 	struct stat st;
 	mode_t mask;
-	int live, r;
+	int live, rc;
 
 	if (lstat(path, &st) == 0) {
 		if (!S_ISSOCK(st.st_mode)) {
@@ -74,11 +74,11 @@ static int claim(struct sim *sim)
 		}
 	}
 	mask = umask(0177);
-	r = bind(sim->listener.fd, address, sizeof(struct sockaddr_un));
-	if (r < 0)
+	rc = bind(sim->listener.fd, address, sizeof(struct sockaddr_un));
+	if (rc < 0)
 		cli_error("%s: cannot bind the socket: %s", path, strerror(errno));
 	umask(mask);
-	if (r < 0)
+	if (rc < 0)
 		return -1;
 	if (listen(sim->listener.fd, 128) < 0 || lstat(path, &st) < 0) {
 		cli_error("%s: cannot listen: %s", path, strerror(errno));
@@ -108,7 +108,7 @@ static int claim_locked(struct sim *sim)
 {
 	char dir[sizeof(sim->options->address.sun_path) + 2];
 	char *slash;
-	int fd, r;
+	int fd, rc;
 
 	strcpy(dir, sim->options->address.sun_path);
 	slash = strrchr(dir, '/');
@@ -122,9 +122,9 @@ static int claim_locked(struct sim *sim)
 		return -1;
 	}
 	lock_directory(fd);
-	r = claim(sim);
+	rc = claim(sim);
 	close(fd);
-	return r;
+	return rc;
 }
 
 /*
@@ -167,7 +167,7 @@ static void listener_ready(struct sim *sim, struct sim_watch *watch)
 
 int sim_server_open(struct sim *sim)
 {
-	int r;
+	int rc;
 
 	sim->client_max = client_max(sim);
 	sim->listener.ready = listener_ready;
@@ -180,10 +180,10 @@ int sim_server_open(struct sim *sim)
 	}
 	if (claim_locked(sim) < 0)
 		return -1;
-	r = sim_watch_add(sim, &sim->listener);
-	if (r < 0)
-		cli_error("cannot watch the socket: %s", strerror(-r));
-	return r;
+	rc = sim_watch_add(sim, &sim->listener);
+	if (rc < 0)
+		cli_error("cannot watch the socket: %s", strerror(-rc));
+	return rc;
 }
 
 /*

@@ -32,17 +32,17 @@ static void ring_free(struct sim_ring *ring)
 static int file_create(const char *name, uint64_t size)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r = 0;
+	int rc = 0;
 
 	if (fd < 0)
 		return -errno;
 	do {
-		r = fallocate(fd, 0, 0, (off_t)size) < 0 ? -errno : 0;
-	} while (r == -EINTR);
-	if (r == 0)
+		rc = fallocate(fd, 0, 0, (off_t)size) < 0 ? -errno : 0;
+	} while (rc == -EINTR);
+	if (rc == 0)
 		return fd;
 	close(fd);
-	return r == -ENOSPC ? -ENOMEM : r;
+	return rc == -ENOSPC ? -ENOMEM : rc;
 }
 
 static bool map_at(uint8_t *at, uint64_t len, int prot, int fd, off_t offset)
@@ -99,24 +99,24 @@ static int ring_create(struct sim_ring *ring, uint16_t cpu, uint64_t capacity,
 {
 	struct kmes_mark *marks;
 	uint8_t *base;
-	int r;
+	int rc;
 
 	ring->fds[SIM_FD_CONSUMER] = file_create("kmes-consumer", KMES_PAGE_SIZE);
 	ring->fds[SIM_FD_RING] = file_create("kmes-ring", KMES_PAGE_SIZE + capacity);
-	r = ring->fds[SIM_FD_CONSUMER] < 0 ? ring->fds[SIM_FD_CONSUMER]
-	    : ring->fds[SIM_FD_RING] < 0   ? ring->fds[SIM_FD_RING]
-					   : 0;
-	if (r == 0)
-		r = ring_map(ring, capacity);
-	if (r == 0)
-		r = ring_seal(ring);
+	rc = ring->fds[SIM_FD_CONSUMER] < 0 ? ring->fds[SIM_FD_CONSUMER]
+	     : ring->fds[SIM_FD_RING] < 0   ? ring->fds[SIM_FD_RING]
+					    : 0;
+	if (rc == 0)
+		rc = ring_map(ring, capacity);
+	if (rc == 0)
+		rc = ring_seal(ring);
 	marks = calloc(kmes_ring_mark_count(capacity), sizeof(*marks));
-	if (r == 0 && !marks)
-		r = -ENOMEM;
-	if (r < 0) {
+	if (rc == 0 && !marks)
+		rc = -ENOMEM;
+	if (rc < 0) {
 		free(marks);
 		ring_free(ring);
-		return r;
+		return rc;
 	}
 	base = ring->base;
 	kmes_ring_init(&ring->writer, (void *)base, (void *)(base + KMES_CONSUMER_OFFSET),
@@ -152,7 +152,7 @@ int sim_slots_init(struct sim_slots *slots, uint32_t count, const struct kmes_cp
 		   uint64_t capacity)
 {
 	uint32_t i, present = 0;
-	int r = 0;
+	int rc = 0;
 
 	memset(slots, 0, sizeof(*slots));
 	slots->count = count;
@@ -163,17 +163,17 @@ int sim_slots_init(struct sim_slots *slots, uint32_t count, const struct kmes_cp
 	slots->sleepy = calloc(count, sizeof(*slots->sleepy));
 	slots->is_sleepy = calloc(count, sizeof(*slots->is_sleepy));
 	if (!slots->rings || !slots->sleepy || !slots->is_sleepy)
-		r = -ENOMEM;
+		rc = -ENOMEM;
 	for (i = 0; i < count; i++)
 		present += !kmes_cpus_has(holes, i);
 	if (!memory_has_rings(present, capacity))
-		r = -ENOMEM;
-	for (i = 0; r == 0 && i < count; i++)
+		rc = -ENOMEM;
+	for (i = 0; rc == 0 && i < count; i++)
 		if (!kmes_cpus_has(holes, i))
-			r = ring_create(&slots->rings[i], i, capacity, 1);
-	if (r < 0)
+			rc = ring_create(&slots->rings[i], i, capacity, 1);
+	if (rc < 0)
 		sim_slots_fini(slots);
-	return r;
+	return rc;
 }
 
 void sim_slots_fini(struct sim_slots *slots)
@@ -236,37 +236,37 @@ static int rings_renew(struct sim_slots *slots, uint64_t capacity,
 {
 	struct sim_ring *rings = rings_alloc(slots->count);
 	uint32_t i, made = 0, present = 0;
-	int r = 0;
+	int rc = 0;
 
 	for (i = 0; i < slots->count; i++)
 		present += slots->rings[i].base != NULL;
 	if (!rings || !memory_has_rings(present, capacity))
-		r = -ENOMEM;
-	for (i = 0; r == 0 && i < slots->count; i++) {
+		rc = -ENOMEM;
+	for (i = 0; rc == 0 && i < slots->count; i++) {
 		if (!slots->rings[i].base)
 			continue;
 		if (slots->fail_after >= 0 && made++ == slots->fail_after)
-			r = -ENOMEM;
+			rc = -ENOMEM;
 		else
-			r = ring_create(&rings[i], i, capacity,
-					slots->rings[i].writer.generation + 1);
+			rc = ring_create(&rings[i], i, capacity,
+					 slots->rings[i].writer.generation + 1);
 	}
 	slots->fail_after = -1;
-	if (r < 0)
+	if (rc < 0)
 		rings_free(rings, slots->count);
 	else
 		*renewed = rings;
-	return r;
+	return rc;
 }
 
 int sim_slots_replace(struct sim_slots *slots, uint64_t capacity)
 {
 	struct sim_ring *old = slots->rings, *rings;
 	uint32_t i;
-	int r = rings_renew(slots, capacity, &rings);
+	int rc = rings_renew(slots, capacity, &rings);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	sim_slots_wake(slots);
 	for (i = 0; i < slots->count; i++)
 		if (old[i].base)
