@@ -83,7 +83,7 @@ static const char *parse_set(const char **pos, const char *end, struct set *set)
 		if (**pos == ']' && !at_start)
 			break;
 		if (**pos == '[' && end - *pos > 1 && is_class((*pos)[1]))
-			return "classes of characters are not known";
+			return "character classes are not supported";
 		if (!take_member(pos, end, &first))
 			return open_ended;
 		last = first;
@@ -92,7 +92,7 @@ static const char *parse_set(const char **pos, const char *end, struct set *set)
 			if (!take_member(pos, end, &last))
 				return open_ended;
 			if (last < first)
-				return "a range that runs backwards";
+				return "a range in reverse order";
 		}
 		set_add(set, first, last);
 	}
@@ -114,7 +114,7 @@ static const char *parse(struct kmes_glob *glob, const char *pos, const char *en
 		e->byte = (uint8_t)*pos++;
 		if (e->byte == '\\') {
 			if (pos == end)
-				return "nothing behind the last '\\'";
+				return "nothing after the last '\\'";
 			e->byte = (uint8_t)*pos++;
 		} else if (e->byte == '?') {
 			e->kind = ELEMENT_ANY;

@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "trace/trace_program.h"
 
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kmesp_is_digit(c) ||
+	       c == '_';
 }
 
 /* Words, asterisks, and at most one pair of brackets around at most one word. */

@@ -36,7 +36,7 @@ static int base64_digit(uint8_t c)
 		return c - 'A';
 	if (c >= 'a' && c <= 'z')
 		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
+	if (kmesp_is_digit((char)c))
 		return c - '0' + 52;
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
