@@ -23,6 +23,15 @@ sources() {
 	cmp here/build/lib/libkmes.a "there, further/build/lib/libkmes.a"
 }
 
+@test "NEWS and README name the version of kmes_version.h" {
+	local version
+	version=$("$KMES_BIN/kmes-dump" --version)
+	version=${version##* }
+	version=${version//./\\.}
+	assert_match "$(grep -m 1 '^[0-9]' "$KMES_TOP/NEWS")" "^$version( |\$)"
+	assert_match "$(grep '^| Version' "$KMES_TOP/README.md")" "^\\| Version \\| ${version}[, ]"
+}
+
 @test "dist archives what is committed under a versioned name, reproducibly" {
 	cp -r "$KMES_TOP/.git" "$KMES_TMP/.git" || skip "this tree is not a git repository"
 	git reset -q --hard
