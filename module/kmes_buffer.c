@@ -3,6 +3,7 @@
  * kmes_buffer.c - the memory of a ring: pages on its CPU's node, mapped for the writer.
  */
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
@@ -35,6 +36,29 @@ int kmes_buffer_check_memory(u64 capacity, unsigned int count)
 	return available < 0 || wanted > (unsigned long)available ? -ENOMEM : 0;
 }
 
+/*
+ * kvmalloc() and vmap() for allocations that must not invoke the OOM killer. Page tables
+ * are allocated with GFP_KERNEL regardless of the caller's flags; within a GFP_NOFS scope
+ * the OOM killer is not invoked for them either.
+ */
+void *kmes_kvmalloc(size_t size, gfp_t gfp)
+{
+	unsigned int scope = memalloc_nofs_save();
+	void *p = kvmalloc(size, gfp);
+
+	memalloc_nofs_restore(scope);
+	return p;
+}
+
+void *kmes_vmap(struct page **pages, unsigned long count)
+{
+	unsigned int scope = memalloc_nofs_save();
+	void *p = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+
+	memalloc_nofs_restore(scope);
+	return p;
+}
+
 static struct page *new_page(int node)
 {
 	return alloc_pages_node(node, KMES_GFP | __GFP_ZERO, 0);
@@ -45,7 +69,7 @@ static int alloc_data_pages(struct kmes_buffer *b, unsigned long count, int node
 {
 	unsigned long i;
 
-	b->pages = kvmalloc_array(2 * count, sizeof(*b->pages), KMES_GFP);
+	b->pages = kmes_kvmalloc(2 * count * sizeof(*b->pages), KMES_GFP);
 	if (!b->pages)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
@@ -66,10 +90,10 @@ static int alloc_data_pages(struct kmes_buffer *b, unsigned long count, int node
 /* Maps the data twice in a row, so that no write has to handle a wrap. */
 static void *map_data(struct kmes_buffer *b)
 {
-	/* vmap() allocates page tables by its own flags: avoid the OOM killer here. */
+	/* Allocating page tables never fails but waits for memory: check before. */
 	if (si_mem_available() < (long)overhead_pages(b->page_count))
 		return NULL;
-	return vmap(b->pages, 2 * b->page_count, VM_MAP, PAGE_KERNEL);
+	return kmes_vmap(b->pages, 2 * b->page_count);
 }
 
 static void free_pages_of(struct kmes_buffer *b)
@@ -112,8 +136,8 @@ static int alloc_parts(struct kmes_buffer *b, unsigned int cpu, u64 capacity)
 		b->producer_page = NULL;
 		return err;
 	}
-	b->w.marks =
-		kvcalloc(kmes_ring_mark_count(capacity), sizeof(*b->w.marks), KMES_GFP);
+	b->w.marks = kmes_kvmalloc(kmes_ring_mark_count(capacity) * sizeof(*b->w.marks),
+				   KMES_GFP | __GFP_ZERO);
 	if (!b->w.marks)
 		return -ENOMEM;
 	b->w.data = map_data(b);

@@ -195,12 +195,12 @@ static int emit_many(const struct kmes_subject *s, const struct kmes_ioc_batch *
 	struct kmes_batch_entry *entries;
 	int err;
 
-	entries = kvmalloc(call->count * (sizeof(*entries) + sizeof(struct kmes_record)),
-			   KMES_STAGE_GFP);
+	entries = kmalloc(call->count * (sizeof(*entries) + sizeof(struct kmes_record)),
+			  KMES_STAGE_GFP);
 	if (!entries)
 		return -ENOMEM;
 	err = emit_copied(s, call, entries, (void *)(entries + call->count), written);
-	kvfree(entries);
+	kfree(entries);
 	return err;
 }
 

@@ -65,6 +65,8 @@ struct kmes_buffer *kmes_buffer_new(unsigned int cpu, u64 capacity, u64 generati
 void kmes_buffer_put(struct kmes_buffer *b);
 struct page *kmes_buffer_page(const struct kmes_buffer *b, unsigned long index);
 int kmes_buffer_check_memory(u64 capacity, unsigned int count);
+void *kmes_kvmalloc(size_t size, gfp_t gfp);
+void *kmes_vmap(struct page **pages, unsigned long count);
 
 static inline void kmes_buffer_get(struct kmes_buffer *b)
 {

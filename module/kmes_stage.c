@@ -8,7 +8,6 @@
  * events overwrite those that would not survive in the ring anyway.
  */
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -41,7 +40,7 @@ static size_t area_size(const struct kmes_batch_entry *entries, u32 count, u64 c
 
 static int alloc_pages_of(struct kmes_stage *st, unsigned long count)
 {
-	st->pages = kvmalloc_array(count, sizeof(*st->pages), KMES_STAGE_GFP);
+	st->pages = kmes_kvmalloc(count * sizeof(*st->pages), KMES_STAGE_GFP);
 	if (!st->pages)
 		return -ENOMEM;
 	for (; st->page_count < count; st->page_count++) {
@@ -57,30 +56,26 @@ static int alloc_pages_of(struct kmes_stage *st, unsigned long count)
 	return 0;
 }
 
-/*
- * Single pages: large blocks are scarce, and only powers of two. vmap() allocates page
- * tables without our flags, but in a NOFS scope it does not invoke the OOM killer either.
- */
+/* Single pages: large blocks are scarce, and only powers of two. */
 static int map_pages(struct kmes_stage *st, size_t size)
 {
-	unsigned int scope;
 	int err = kmes_buffer_check_memory(size, 1);
 
 	if (!err)
 		err = alloc_pages_of(st, size >> PAGE_SHIFT);
 	if (err)
 		return err;
-	scope = memalloc_nofs_save();
-	st->bytes = vmap(st->pages, st->page_count, VM_MAP, PAGE_KERNEL);
-	memalloc_nofs_restore(scope);
+	st->bytes = kmes_vmap(st->pages, st->page_count);
 	return st->bytes ? 0 : -ENOMEM;
 }
 
 static void free_pages_of(struct kmes_stage *st)
 {
 	vunmap(st->bytes);
-	while (st->page_count)
+	while (st->page_count) {
 		__free_page(st->pages[--st->page_count]);
+		cond_resched();
+	}
 	kvfree(st->pages);
 }
 

@@ -9,6 +9,28 @@ calm() {
 	! dmesg | grep -i 'out of memory\|oom-kill\|invoked oom\|allocation failure'
 }
 
+# may_invoke_oom CAPACITY: how many allocations of a resize may invoke the OOM killer.
+may_invoke_oom() {
+	local event=/sys/kernel/tracing/events/kmem/mm_page_alloc
+	echo "common_pid == $BASHPID" >"$event/filter"
+	echo 1 >"$event/enable"
+	echo "$1" >/sys/kernel/kmes/buffer_capacity
+	echo 0 >"$event/enable"
+	awk '!/RETRY_MAYFAIL|NORETRY/ && /GFP_KERNEL/ { n++ } END { print 0 + n }' \
+		/sys/kernel/tracing/trace
+}
+
+# First in this boot: page tables that an earlier test needed are kept.
+@test "pages and page tables for new rings never invoke the OOM killer [F3]" {
+	local count
+	count=$(may_invoke_oom 8388608)
+	[ "$(cat /sys/kernel/kmes/buffer_capacity)" = 8388608 ]
+	echo 4194304 >/sys/kernel/kmes/buffer_capacity
+	echo "$count pages"
+	# The page tables of four rings, mapped twice, are 32 pages.
+	[ "$count" -lt 16 ]
+}
+
 @test "150 threads stopped in a batch have at most one ring's capacity staged" {
 	calm threads-stopped
 }
