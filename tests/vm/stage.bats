@@ -39,6 +39,10 @@ may_invoke_oom() {
 	calm large-events-stopped
 }
 
+@test "memory that a call returns wakes every waiting thread that fits into it" {
+	calm siblings-woken
+}
+
 @test "150 processes stopped in a batch have at most their share of memory staged" {
 	calm processes-stopped
 }

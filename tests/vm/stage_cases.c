@@ -63,8 +63,8 @@ static void prepare(void)
 	check(tally != MAP_FAILED);
 }
 
-/* Makes `stop_page` missing in this process. */
-static void remove_stop_page(void)
+/* Makes `count` pages from `stop_page` on missing in this process. */
+static void remove_stop_pages(unsigned int count)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -73,7 +73,7 @@ static void remove_stop_page(void)
 	check(stop_fd >= 0);
 	check(ioctl(stop_fd, UFFDIO_API, &api) == 0);
 	range.range.start = (uintptr_t)stop_page;
-	range.range.len = (uint64_t)page_size;
+	range.range.len = count * (uint64_t)page_size;
 	check(ioctl(stop_fd, UFFDIO_REGISTER, &range) == 0);
 }
 
@@ -90,7 +90,7 @@ static unsigned char *map_memory(size_t size)
 static void prepare_stop(void)
 {
 	stop_page = map_memory((size_t)page_size);
-	remove_stop_page();
+	remove_stop_pages(1);
 	entries[EVENTS - 1].payload = (uintptr_t)stop_page;
 	entries[EVENTS - 1].payload_len = 1;
 }
@@ -105,7 +105,7 @@ static void prepare_huge_stop(void)
 	memcpy(huge, p, HUGE_EVENT - (size_t)page_size);
 	free(p);
 	stop_page = huge + HUGE_EVENT - page_size;
-	remove_stop_page();
+	remove_stop_pages(1);
 }
 
 /* Whether a thread waits for the missing page. */
@@ -116,25 +116,35 @@ static bool is_stopped(void)
 	return read(stop_fd, &message, sizeof(message)) == sizeof(message);
 }
 
-/* Fills the missing page with an empty map. */
-static void resume(void)
+/* Fills a missing page with an empty map. */
+static void resume_page(unsigned char *page)
 {
 	static unsigned char content[4096] = { 0x80 };
-	struct uffdio_copy copy = { .dst = (uintptr_t)stop_page,
+	struct uffdio_copy copy = { .dst = (uintptr_t)page,
 				    .src = (uintptr_t)content,
 				    .len = sizeof(content) };
 
 	check(ioctl(stop_fd, UFFDIO_COPY, &copy) == 0);
 }
 
-static int batch(uint32_t count)
+static void resume(void)
+{
+	resume_page(stop_page);
+}
+
+static int batch_of(const struct kmes_batch_entry *first, uint32_t count)
 {
 	uint32_t emitted;
-	struct kmes_ioc_batch call = { .entries = (uintptr_t)entries,
+	struct kmes_ioc_batch call = { .entries = (uintptr_t)first,
 				       .emitted_out = (uintptr_t)&emitted,
 				       .count = count };
 
 	return ioctl(device(), KMES_IOC_BATCH, &call);
+}
+
+static int batch(uint32_t count)
+{
+	return batch_of(entries, count);
 }
 
 /* Emits a batch, which fails if it has to wait for other processes for too long. */
@@ -346,7 +356,70 @@ static void flood_of_processes(void)
 	flood(false);
 }
 
+/* A thread whose batch stops at a missing page of its own. */
+struct sibling {
+	pthread_t thread;
+	unsigned char *page;
+	uint32_t count;
+	pid_t tid;
+};
+
+static void *sibling_main(void *arg)
+{
+	struct sibling *s = arg;
+	struct kmes_batch_entry own[EVENTS];
+
+	memcpy(own, entries, sizeof(own));
+	own[s->count - 1].payload = (uintptr_t)s->page;
+	own[s->count - 1].payload_len = 1;
+	__atomic_store_n(&s->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+	check_eq(batch_of(own, s->count), 0);
+	return NULL;
+}
+
+static void start_sibling(struct sibling *s, unsigned int page, uint32_t count)
+{
+	*s = (struct sibling){ .page = stop_page + page * page_size, .count = count };
+	check(pthread_create(&s->thread, NULL, sibling_main, s) == 0);
+}
+
+static void wait_until_blocked(const struct sibling *s)
+{
+	while (!__atomic_load_n(&s->tid, __ATOMIC_SEQ_CST) || !task_is(s->tid, 'D'))
+		sleep_ms(10);
+}
+
+/* One call returns its memory, and two that wait for it have room: both must go on. */
+static void siblings_woken(void)
+{
+	struct sibling first, others[2];
+	int stopped = 0;
+
+	prepare();
+	stop_page = map_memory(3 * (size_t)page_size);
+	remove_stop_pages(3);
+	start_sibling(&first, 0, EVENTS);
+	while (!is_stopped())
+		sleep_ms(10);
+	for (unsigned int i = 0; i < 2; i++) {
+		start_sibling(&others[i], 1 + i, EVENTS / 8);
+		wait_until_blocked(&others[i]);
+	}
+	resume_page(first.page);
+	pthread_join(first.thread, NULL);
+	for (int tries = 0; tries < 600 && stopped < 2; tries++) {
+		stopped += is_stopped();
+		sleep_ms(100);
+	}
+	check_eq(stopped, 2);
+	for (int i = 0; i < 2; i++) {
+		resume_page(others[i].page);
+		pthread_join(others[i].thread, NULL);
+	}
+}
+
 static const struct vm_case cases[] = {
+	{ "siblings-woken", siblings_woken },
 	{ "threads-stopped", threads_stopped },
 	{ "large-events-stopped", large_events_stopped },
 	{ "processes-stopped", processes_stopped },
