@@ -268,7 +268,8 @@ static bool fuzz(void)
 		if (!counters_add_up())
 			return tap_ok(false, "counters add up after each request");
 		if (sent % 256 == 0 && !rings_are_sound())
-			return tap_ok(false, "rings hold whole, well-formed events");
+			return tap_ok(false,
+				      "rings contain complete, well-formed events");
 	}
 	return true;
 }
@@ -286,7 +287,7 @@ int main(int argc, char **argv)
 	sim->options = &options;
 	sim_peers_init(&sim->peers, options.max_emit_rate);
 	if (fuzz()) {
-		tap_ok(rings_are_sound(), "rings hold whole, well-formed events");
+		tap_ok(rings_are_sound(), "rings contain complete, well-formed events");
 		/* a fuzzer whose input is never accepted tests nothing */
 		tap_ok(emitted > sent && cut_off > sent / 200,
 		       "clients emit, and break the rules");
