@@ -261,3 +261,34 @@ TEST(cli_out_detects_a_closed_reader)
 	out.fd = fileno(tmpfile());
 	assert_false(cli_out_reader_is_gone(&out));
 }
+
+/* Prints a line of a length around the sizes of buffers, and one after it. */
+static void body_long_line(void *arg)
+{
+	static char text[8192];
+	struct cli_out out;
+	size_t len = *(size_t *)arg;
+
+	child_begin_tool();
+	memset(text, 'x', len);
+	cli_out_init(&out, STDERR_FILENO, "the test");
+	cli_out_printf(&out, "%s\n", text);
+	cli_out_printf(&out, "%d\n", 7);
+	_exit(cli_out_close(&out));
+}
+
+TEST(cli_out_prints_lines_of_any_length)
+{
+	static const size_t lengths[] = { 0, 510, 511, 512, 4095, 4096, 8000 };
+	struct child_result r;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		len = lengths[i];
+		r = child_run(body_long_line, &len);
+		child_assert_exit(&r, 0);
+		assert_int_equal(r.messages, 1);
+		assert_int_equal(strspn(r.message[0], "x"), len);
+		assert_string_equal(r.message[0] + len, "\n7\n");
+	}
+}
