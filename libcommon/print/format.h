@@ -48,7 +48,7 @@ struct kmes_format_options {
 struct kmes_formatter {
 	const struct kmes_format *format;
 	struct kmes_format_options options;
-	struct kmes_clock clock;
+	struct kmes_time_cache clock;
 	uint64_t last_ns; /* time stamp of the previous printed event */
 	bool has_last;
 };

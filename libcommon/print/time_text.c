@@ -102,7 +102,7 @@ char *kmesp_put_time_iso(char *p, int64_t second, uint32_t ns)
 }
 
 /* Updates the text to this second in UTC; returns the nanoseconds within it. */
-static uint32_t clock_set_utc(struct kmes_clock *clock, uint64_t ts_ns)
+static uint32_t clock_set_utc(struct kmes_time_cache *clock, uint64_t ts_ns)
 {
 	uint64_t second = ts_ns / KMES_NS_PER_S;
 
@@ -115,7 +115,7 @@ static uint32_t clock_set_utc(struct kmes_clock *clock, uint64_t ts_ns)
 	return ts_ns - second * KMES_NS_PER_S;
 }
 
-static uint32_t clock_set_local(struct kmes_clock *clock, uint64_t ts_ns)
+static uint32_t clock_set_local(struct kmes_time_cache *clock, uint64_t ts_ns)
 {
 	uint64_t second = ts_ns / KMES_NS_PER_S;
 	time_t t = second;
@@ -134,7 +134,7 @@ static uint32_t clock_set_local(struct kmes_clock *clock, uint64_t ts_ns)
 	return ts_ns - second * KMES_NS_PER_S;
 }
 
-char *kmesp_put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+char *kmesp_put_clock_iso(char *p, struct kmes_time_cache *clock, uint64_t ts_ns)
 {
 	uint32_t ns = clock_set_utc(clock, ts_ns);
 
@@ -143,7 +143,7 @@ char *kmesp_put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns)
 	return kmesp_put_char(p, 'Z');
 }
 
-char *kmesp_put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns,
+char *kmesp_put_clock_epoch(char *p, struct kmes_time_cache *clock, uint64_t ts_ns,
 			    uint32_t *ns)
 {
 	*ns = clock_set_utc(clock, ts_ns);
@@ -151,7 +151,7 @@ char *kmesp_put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns,
 	return p + clock->epoch_len;
 }
 
-char *kmesp_put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+char *kmesp_put_clock_utc(char *p, struct kmes_time_cache *clock, uint64_t ts_ns)
 {
 	uint32_t ns = clock_set_utc(clock, ts_ns);
 
@@ -159,7 +159,7 @@ char *kmesp_put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns)
 	return kmesp_put_6(p, ns / 1000);
 }
 
-char *kmesp_put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns)
+char *kmesp_put_clock_local(char *p, struct kmes_time_cache *clock, uint64_t ts_ns)
 {
 	uint32_t ns = clock_set_local(clock, ts_ns);
 

@@ -32,7 +32,7 @@ char *kmesp_put_time_iso(char *p, int64_t second, uint32_t ns);
  * The text of the last second that was printed: most events share it with the one before.
  * Initially all zero.
  */
-struct kmes_clock {
+struct kmes_time_cache {
 	uint64_t utc_second, local_second;
 	bool utc_valid, local_valid;
 	char utc[20];	/* 2026-11-29T20:21:22. */
@@ -42,14 +42,14 @@ struct kmes_clock {
 };
 
 /* The same for time stamps of events. */
-char *kmesp_put_clock_iso(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+char *kmesp_put_clock_iso(char *p, struct kmes_time_cache *clock, uint64_t ts_ns);
 
 /* 1795983682, the seconds since the epoch; the nanoseconds go to `ns`. */
-char *kmesp_put_clock_epoch(char *p, struct kmes_clock *clock, uint64_t ts_ns,
+char *kmesp_put_clock_epoch(char *p, struct kmes_time_cache *clock, uint64_t ts_ns,
 			    uint32_t *ns);
 
 /* 20:21:22.123456, in UTC or in the time zone of the process. */
-char *kmesp_put_clock_utc(char *p, struct kmes_clock *clock, uint64_t ts_ns);
-char *kmesp_put_clock_local(char *p, struct kmes_clock *clock, uint64_t ts_ns);
+char *kmesp_put_clock_utc(char *p, struct kmes_time_cache *clock, uint64_t ts_ns);
+char *kmesp_put_clock_local(char *p, struct kmes_time_cache *clock, uint64_t ts_ns);
 
 #endif

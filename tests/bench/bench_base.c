@@ -204,7 +204,7 @@ static char *tuned_date(char *p, unsigned int i)
 
 static char *cached_date(char *p, unsigned int i)
 {
-	static struct kmes_clock clock;
+	static struct kmes_time_cache clock;
 
 	return kmesp_put_clock_iso(p, &clock, 1796000000 * KMES_NS_PER_S + i);
 }
