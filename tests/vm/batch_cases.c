@@ -218,25 +218,19 @@ static void larger_than_the_ring(void)
 static pid_t target;
 static int target_fd;
 
-/* A child that waits, with or without the capability to emit. */
+static uint64_t lacking;
+
+static void drop_lacking(void)
+{
+	drop_capabilities(lacking);
+}
+
+/* A child that pauses, without these capabilities. */
 static void start_target(uint64_t dropped)
 {
-	int ready[2];
-	char byte;
-
-	check(pipe2(ready, O_CLOEXEC) == 0);
-	target = fork_bound();
-	if (!target) {
-		drop_capabilities(dropped);
-		check(write(ready[1], "x", 1) == 1);
-		for (;;)
-			pause();
-	}
-	check(read(ready[0], &byte, 1) == 1);
-	close(ready[0]);
-	close(ready[1]);
-	target_fd = (int)syscall(SYS_pidfd_open, target, 0);
-	check(target_fd >= 0);
+	lacking = dropped;
+	target = fork_paused(drop_lacking);
+	target_fd = pidfd_of(target);
 }
 
 static void stop_target(void)

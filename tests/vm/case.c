@@ -119,6 +119,36 @@ pid_t fork_bound(void)
 	return pid;
 }
 
+pid_t fork_paused(void (*become)(void))
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	check(pipe2(ready, O_CLOEXEC) == 0);
+	pid = fork_bound();
+	if (!pid) {
+		become();
+		/* A change of the user id has reset this. */
+		check(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+		check(write(ready[1], "x", 1) == 1);
+		for (;;)
+			pause();
+	}
+	check(read(ready[0], &byte, 1) == 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+int pidfd_of(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	check(fd >= 0);
+	return fd;
+}
+
 void end_child(pid_t pid)
 {
 	kill(pid, SIGKILL);

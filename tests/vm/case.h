@@ -97,8 +97,13 @@ void drop_capabilities(uint64_t mask);
 /* Forks a child that is killed when this process ends. */
 pid_t fork_bound(void);
 
-/* Kills and reaps a child of fork_bound(). */
+/* The same; the child runs `become` and pauses. Returns when it has. */
+pid_t fork_paused(void (*become)(void));
+
+/* Kills and reaps a child of fork_bound() or fork_paused(). */
 void end_child(pid_t pid);
+
+int pidfd_of(pid_t pid);
 
 /* Whether a process or thread is in this state, a letter as in /proc/PID/stat. */
 bool task_is(pid_t tid, char state);

@@ -2,18 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Consumers that fork: children inherit the mapping, with the ioctls and the native calls.
 
+load helper
+
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-}
-
-# until_there FILE: waits for it, up to 60 s.
-until_there() {
-	for _ in $(seq 600); do
-		[[ ! -e $1 ]] || return 0
-		sleep 0.1
-	done
-	echo "no $1 within the time"
-	return 1
 }
 
 # until_unused: waits until nothing pins the module.

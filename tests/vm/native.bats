@@ -4,6 +4,8 @@
 
 bats_require_minimum_version 1.5.0
 
+load helper
+
 setup() {
 	export KMES_NATIVE=1
 	AMIDCALL=$KMES_MODULES/../tests/preload/amidcall.so
@@ -19,16 +21,6 @@ each() {
 		echo "$one"
 		kmes-run "$program" "$one" || return
 	done
-}
-
-# until_there FILE: waits for it, up to 20 s.
-until_there() {
-	for _ in $(seq 200); do
-		[[ ! -e $1 ]] || return 0
-		sleep 0.1
-	done
-	echo "no $1 within the time"
-	return 1
 }
 
 # --- calls ---
@@ -160,7 +152,7 @@ amid() {
 
 @test "kmes-run: a caller's pid is reused during its call" {
 	amid received attach emit batch
-	amid behind attach behind-batch
+	amid behind attach after-batch
 }
 
 @test "kmes-run: a refused batch stores nothing, whatever is there in the meantime" {
@@ -277,7 +269,7 @@ amid() {
 }
 
 @test "kmes-run: payloads in a ring's mapping, changing memory, shared tables, vfork" {
-	each native_hostile_cases ring-text moving files vfork
+	each native_hostile_cases ring-payload moving files vfork
 }
 
 @test "kmes-run: traced callers, and one that traces kmes-run" {

@@ -8,10 +8,10 @@
 
 #include "tests/vm/ring.h"
 
-#define STANDS 77
+#define UNCHANGED 77
 
 /* At the same address in the caller and its successor: both are forked here. */
-static volatile uint64_t word = STANDS;
+static volatile uint64_t word = UNCHANGED;
 static volatile sig_atomic_t over;
 
 static void on_over(int sig)
@@ -59,7 +59,7 @@ static void start_successor(pid_t pid)
 		return;
 	while (!over)
 		sleep_ms(1);
-	_exit(word != STANDS);
+	_exit(word != UNCHANGED);
 }
 
 /*
@@ -125,7 +125,7 @@ static void in_a_batch(void)
 }
 
 /* When the event can no longer be kept out of the ring. */
-static void behind_a_batch(void)
+static void after_a_batch(void)
 {
 	replace_caller(batch_here);
 }
@@ -137,7 +137,7 @@ static void large_batch_here(void)
 	static struct kmes_batch_entry entries[KMES_BATCH_MAX];
 	const uint32_t size = 1u << 20;
 	unsigned char *text = sized_payload(size, 'l');
-	uint32_t emitted = STANDS;
+	uint32_t emitted = UNCHANGED;
 
 	for (unsigned int i = 0; i < KMES_BATCH_MAX; i++)
 		entries[i] = (struct kmes_batch_entry){ .event_type = (uintptr_t) "large",
@@ -186,18 +186,18 @@ static void refused_batch(void)
 	number = mmap(NULL, KMES_PAGE_SIZE, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	check(number != MAP_FAILED);
-	*number = STANDS;
+	*number = UNCHANGED;
 	pid = begin_call(refused_batch_here);
-	*number = STANDS + 1;
+	*number = UNCHANGED + 1;
 	check(unlink("waits") == 0);
 	check(waitpid(pid, &status, 0) == pid);
 	check_eq(status, 0);
-	check_eq(*number, STANDS + 1);
+	check_eq(*number, UNCHANGED + 1);
 }
 
 static const struct vm_case cases[] = {
 	{ "attach", attaching },      { "emit", emitting },
-	{ "batch", in_a_batch },      { "behind-batch", behind_a_batch },
+	{ "batch", in_a_batch },      { "after-batch", after_a_batch },
 	{ "limit", limit_is_raised }, { "refused", refused_batch },
 };
 

@@ -54,7 +54,7 @@ static void rights_of_a_thread(void)
 /* ---- memory ---- */
 
 /* A program may emit payloads directly from a ring's mapping. */
-static void text_in_a_ring(void)
+static void payload_in_a_ring(void)
 {
 	struct vm_ring r;
 	struct vm_event e;
@@ -274,11 +274,16 @@ static void first_thread_ends(void)
 }
 
 static const struct vm_case cases[] = {
-	{ "limit", limit_of_descriptors }, { "thread-rights", rights_of_a_thread },
-	{ "ring-text", text_in_a_ring },   { "moving", moving_memory },
-	{ "files", shared_table },	   { "vfork", vforked },
-	{ "traced", traced_caller },	   { "tracer", tracer_of_kmes_run },
-	{ "stopped", stopped_kmes_run },   { "first-ends", first_thread_ends },
+	{ "limit", limit_of_descriptors },
+	{ "thread-rights", rights_of_a_thread },
+	{ "ring-payload", payload_in_a_ring },
+	{ "moving", moving_memory },
+	{ "files", shared_table },
+	{ "vfork", vforked },
+	{ "traced", traced_caller },
+	{ "tracer", tracer_of_kmes_run },
+	{ "stopped", stopped_kmes_run },
+	{ "first-ends", first_thread_ends },
 };
 
 KMES_CASES(cases)

@@ -57,14 +57,6 @@ static int batch_for(int pidfd, const char *type)
 	return ioctl(device(), KMES_IOC_BATCH_FOR, &call);
 }
 
-static int pidfd_of(pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	check(fd >= 0);
-	return fd;
-}
-
 /* ---- a set-user-ID program is executed during calls ---- */
 
 #define EXECUTIONS 200
@@ -219,22 +211,7 @@ static void check_calls(int pidfd, int expected)
 /* A child that runs `become` and waits; returns its pidfd. */
 static int target_that(void (*becomes)(void), pid_t *pid)
 {
-	int ready[2];
-	char byte;
-
-	check(pipe2(ready, O_CLOEXEC) == 0);
-	*pid = fork_bound();
-	if (!*pid) {
-		becomes();
-		/* A change of the user id has reset this. */
-		check(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-		check(write(ready[1], "x", 1) == 1);
-		for (;;)
-			pause();
-	}
-	check(read(ready[0], &byte, 1) == 1);
-	close(ready[0]);
-	close(ready[1]);
+	*pid = fork_paused(becomes);
 	return pidfd_of(*pid);
 }
 
