@@ -11,8 +11,10 @@ stub() {
 	chmod +x "stubs/$1"
 }
 
-# Each number as 0, each string as "", each run of blanks as one.
-shape_of() { sed -E 's/[0-9]+/0/g; s/"[^"]*"/""/g; s/ +/ /g; s/ (yes|no) / no /g'; }
+# Each number as 0, also one that is not available, each string as "", each run of blanks as one.
+shape_of() {
+	sed -E 's/[0-9]+(\.[0-9]+s)?/0/g; s/"[^"]*"/""/g; s/ +/ /g; s/ (yes|no) / no /g; s/ -/ 0/g'
+}
 
 # run_example COMMAND: for two seconds, as a follower never ends. A simulator is running.
 run_example() {
@@ -58,4 +60,12 @@ as_expected() {
 	shown=$(sed -n '/^```console$/,/^```$/{ //!p }' "$KMES_TOP/README.md")
 	assert_match "$shown" 'kmes-dump: 3 of [0-9]+ events, 0 lost'
 	assert_equal "$(shape_of <<<"$shown")" "$("$KMES_TOP/doc/session" | shape_of)"
+}
+
+@test "README and NEWS name the version that the programs show" {
+	local version
+	version=$("$KMES_BIN/kmes-dump" --version)
+	version=${version##* }
+	grep -q "^| Version | $version\b" "$KMES_TOP/README.md"
+	assert_match "$(sed -n 3p "$KMES_TOP/NEWS")" "^$version( |\$)"
 }
