@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Dates of the Gregorian calendar, printed and read, for every day of the years 0 to 9999. */
+/* Dates of the Gregorian calendar, printed and read, for every day of years 0 to 9999. */
 #include <string.h>
 
 #include "print/time_text.h"
