@@ -176,7 +176,7 @@ int kmes_source_emit_batch(struct kmes_source *src, int cpu,
  * another -errno, among them -EINVAL or -ENOENT for a slot without a ring.
  */
 struct kmes_counters {
-	uint64_t generation, capacity; /* of the ring of now; capacity in bytes */
+	uint64_t generation, capacity; /* of the present ring; capacity in bytes */
 	struct kmes_ring_counts counts;
 };
 int kmes_source_counters(struct kmes_source *src, uint16_t cpu,

@@ -11,6 +11,8 @@ void kmes_mapping_close(struct kmes_mapping *map)
 {
 	unsigned int i;
 
+	if (!map)
+		return;
 	if (map->base)
 		munmap(map->base, map->length);
 	map->base = NULL;

@@ -403,3 +403,10 @@ TEST(reader_two_on_the_same_rings_are_independent)
 	kmes_reader_close(other);
 	free(log);
 }
+
+TEST(reader_source_and_mapping_that_do_not_exist_can_be_closed)
+{
+	kmes_reader_close(NULL);
+	kmes_source_close(NULL);
+	kmes_mapping_close(NULL);
+}
