@@ -120,9 +120,9 @@ static void list_records(const struct sender *s, struct kmes_record *records)
 }
 
 /* Why the source refuses this very event; NULL: it would refuse any event. */
-static const char *refusal(int error)
+static const char *refusal(int rc)
 {
-	switch (error) {
+	switch (rc) {
 	case -EINVAL:
 		return "refused: nested too deep for the source, or the type is not UTF-8";
 	case -ENOSPC:
@@ -135,19 +135,19 @@ static const char *refusal(int error)
 	}
 }
 
-static void report_failure(const struct sender *s, int error)
+static void report_failure(const struct sender *s, int rc)
 {
 	const char *name = kmes_source_name(s->src);
 
-	if (error == -EPERM || error == -EACCES)
-		cli_error("%s: not allowed to emit: %s%s", name, strerror(-error),
+	if (rc == -EPERM || rc == -EACCES)
+		cli_error("%s: not allowed to emit: %s%s", name, strerror(-rc),
 			  s->src->ops->emit_hint);
-	else if (error == -EOPNOTSUPP)
+	else if (rc == -EOPNOTSUPP)
 		cli_error("%s: events cannot be emitted to this source", name);
 	else if (!kmes_source_alive(s->src))
 		cli_error("%s: the source ended", name);
 	else
-		cli_error("%s: cannot emit: %s", name, strerror(-error));
+		cli_error("%s: cannot emit: %s", name, strerror(-rc));
 }
 
 static void report_stop(const struct sender *s, uint32_t done)
@@ -177,11 +177,11 @@ static int send_some(struct sender *s, const struct kmes_record *records, uint32
  * The rate limit allows a batch completely or not at all: halve it after a refusal, and
  * double it after success.
  */
-static void adapt_step(struct sender *s, int result)
+static void adapt_step(struct sender *s, int rc)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 
-	if (result == -EAGAIN) {
+	if (rc == -EAGAIN) {
 		s->step = s->step > 1 ? s->step / 2 : 1;
 		nanosleep(&nap, NULL);
 	} else {
