@@ -20,6 +20,20 @@ static bool has_ring(void *arg, uint16_t cpu)
 	return false;
 }
 
+/* Reports each corrupt ring once, until it can be read again. */
+static void report_rings(struct stat_sampler *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->ring_count; i++) {
+		struct stat_ring *ring = &s->rings[i];
+
+		if (ring->error.text[0] && !ring->is_reported)
+			cli_warn("%s; its events are not counted", ring->error.text);
+		ring->is_reported = ring->error.text[0] != '\0';
+	}
+}
+
 /* Takes a sample and prints it. 0 or -errno with a sentence. */
 static int put_sample(const struct stat_opts *opts, struct stat_sampler *s,
 		      struct cli_out *out, struct kmes_error *err)
@@ -31,6 +45,7 @@ static int put_sample(const struct stat_opts *opts, struct stat_sampler *s,
 		return -EINTR;
 	if (rc < 0)
 		return rc;
+	report_rings(s);
 	if (opts->textfile)
 		return stat_textfile_write(opts->textfile, s, err);
 	opts->format->print(out, s);
@@ -130,6 +145,8 @@ int stat_rings_run(const struct stat_opts *opts, struct cli *cli)
 	else if (rc == 0)
 		rc = run(opts, &subject, &out, &err);
 	status = cli_out_close(&out);
+	if (opts->watch)
+		report_rings(&subject.s);
 	if (rc < 0 && !cli_stop_signal())
 		cli_error("%s", err.text[0] ? err.text : strerror(-rc));
 	else if (rc == 0)

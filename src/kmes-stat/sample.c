@@ -176,16 +176,21 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 	/* A new stream was marked by stat_sampler_reopen. */
 	bool is_new_stream = before.reset && !before.total.known;
 	int rc = stat_walk_on(&ring->walk, s->src, s->want_types ? &s->types : NULL,
-			      &state, err);
+			      &state, &ring->error);
 
-	if (rc < 0)
-		return rc;
+	/* A corrupt ring costs only its own values. */
+	if (rc < 0 && rc != -EBADMSG && rc != -EPROTO)
+		return kmes_error_set(err, rc, "%s", ring->error.text);
+	if (rc == 0) {
+		ring->error.text[0] = '\0';
+		ring->is_reported = false;
+	}
 	memset(&ring->row, 0, sizeof(ring->row));
 	ring->row.cpu = ring->walk.map.cpu;
 	ring->row.reset = is_new_stream || (state.replaced && before.total.known);
 	fill_row(&ring->row, &state, &reported);
 	/* Sequences only grow, also where those after the newest event are unknown. */
-	if (!is_new_stream && before.total.known &&
+	if (rc == 0 && !is_new_stream && before.total.known &&
 	    before.total.value > ring->row.total.value)
 		ring->row.total = before.total;
 	fill_rates(ring, &before, &state, s->interval_ns);

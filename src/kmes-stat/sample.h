@@ -39,6 +39,8 @@ struct stat_ring {
 	struct stat_walk walk;
 	struct stat_row row;
 	struct stat_value write_pos;
+	struct kmes_error error; /* why its events are unknown; "" if they are not */
+	bool is_reported;	 /* the error */
 };
 
 struct stat_sampler {

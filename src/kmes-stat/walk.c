@@ -94,6 +94,14 @@ static int walk_to(struct stat_walk *walk, struct stat_types *types, uint64_t en
 	return 0;
 }
 
+/* The next walk begins at the oldest event of the ring. */
+static void restart(struct stat_walk *walk)
+{
+	kmesp_ring_walk_start(&walk->ring, &walk->map.view);
+	walk->has_previous = false;
+	walk->hole_count = 0;
+}
+
 /*
  * The ring was replaced: the rest of it is walked for its types, then everything is
  * counted again in the new one.
@@ -117,9 +125,7 @@ static int follow(struct stat_walk *walk, struct kmes_source *src,
 	walk_to(walk, types, kmes_load_acquire(&walk->map.view.producer->write_pos));
 	kmes_mapping_close(&walk->map);
 	walk->map = next;
-	kmesp_ring_walk_start(&walk->ring, &walk->map.view);
-	walk->has_previous = false;
-	walk->hole_count = 0;
+	restart(walk);
 	return 0;
 }
 
@@ -186,14 +192,12 @@ static int count_ring(struct stat_walk *walk, struct stat_types *types,
 	return 0;
 }
 
-int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
-		 struct stat_types *types, struct stat_ring_state *state,
-		 struct kmes_error *err)
+static int walk_on(struct stat_walk *walk, struct kmes_source *src,
+		   struct stat_types *types, struct stat_ring_state *state,
+		   struct kmes_error *err)
 {
-	const struct kmes_producer_page *page;
 	int rc, tries;
 
-	memset(state, 0, sizeof(*state));
 	/* Order H, pairs with G. */
 	while (kmes_load_acquire(&walk->map.view.producer->generation) !=
 	       walk->map.generation) {
@@ -202,19 +206,34 @@ int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
 			return rc;
 		state->replaced = true;
 	}
-	page = walk->map.view.producer;
 	for (tries = 0, rc = -EAGAIN; tries < LAPS_MAX && rc == -EAGAIN; tries++)
 		rc = count_ring(walk, types, state);
 	if (rc == -ENOMEM)
-		return kmes_error_set(err, rc, "no memory");
-	if (rc == -EBADMSG)
-		return kmes_error_set(err, rc, "cpu%u: not an event at position %llu",
-				      walk->map.cpu, (unsigned long long)walk->ring.pos);
+		return kmes_error_set(err, rc, "out of memory");
+	if (rc == -EBADMSG) {
+		kmes_error_set(err, rc, "cpu%u: not an event at position %llu",
+			       walk->map.cpu, (unsigned long long)walk->ring.pos);
+		/* By the next time it may have left the ring. */
+		restart(walk);
+		return rc;
+	}
 	state->counted = rc == 0;
+	state->last_seq = walk->last_seq;
+	return 0;
+}
+
+int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
+		 struct stat_types *types, struct stat_ring_state *state,
+		 struct kmes_error *err)
+{
+	int rc;
+
+	memset(state, 0, sizeof(*state));
+	rc = walk_on(walk, src, types, state, err);
 	state->generation = walk->map.generation;
 	state->capacity = walk->map.view.capacity;
-	state->last_seq = walk->last_seq;
 	state->waiting = kmes_load_relaxed(walk->map.need_wake) != 0;
-	state->fresh = walk->map.generation == 1 && !kmes_load_acquire(&page->write_pos);
-	return 0;
+	state->fresh = walk->map.generation == 1 &&
+		       !kmes_load_acquire(&walk->map.view.producer->write_pos);
+	return rc;
 }

@@ -633,3 +633,20 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 	assert_match "$output" 'needs a terminal.*status 1'
 	[[ ! -s file ]]
 }
+
+@test "stat: a corrupt ring costs its own values alone and is reported once, at its position" {
+	load prepared
+	event 0 1 1795983682000000000 app.one
+	event 1 1 1795983682000000000 app.two
+	echo '{"cpu": 1, "raw": "ffffffffffffffffffffffffffffffff"}' >>"$KMES_TMP/events"
+	prepared_start
+	run -0 --separate-stderr kmes-stat -j -y
+	assert_equal "$(jq -c '[.rings[] | .cpu, .events, .capacity_bytes]' <<<"$output")" '[0,1,1048576,1,null,1048576]'
+	assert_match "$stderr" '^kmes-stat: cpu1: not an event at position [1-9][0-9]*; its events are not counted$'
+	run -0 --separate-stderr kmes-stat -P
+	assert_match "$output" 'kmes_ring_buffered_events\{cpu="0"\} 1'
+	run -0 --separate-stderr kmes-stat 0.01 3
+	assert_equal "${#stderr_lines[@]}" 1
+	run -0 --separate-stderr kmes-stat --textfile=m.prom 0.01 1
+	grep -q 'kmes_ring_buffered_events{cpu="0"} 1' m.prom
+}

@@ -60,6 +60,24 @@ TEST(stat_walk_sequence_that_falls_is_an_error)
 	put(2);
 	assert_int_equal(walk_on(), -EBADMSG);
 	assert_string_equal(err.text, "cpu0: not an event at position 78");
+	assert_false(state_now.counted);
+	assert_int_equal(state_now.capacity, K64);
+}
+
+TEST(stat_walk_continues_once_a_corrupt_event_has_left_the_ring)
+{
+	struct testring *ring;
+
+	put(5);
+	put(2);
+	assert_int_equal(walk_on(), -EBADMSG);
+	ring = ts->rings[0];
+	put(6);
+	testring_set_positions(ring, ring->w.write_pos, 2 * 78);
+	assert_int_equal(walk_on(), 0);
+	assert_true(state_now.counted);
+	assert_int_equal(state_now.events, 1);
+	assert_int_equal(state_now.last_seq, 6);
 }
 
 TEST(stat_walk_sequence_that_falls_later_is_an_error)
