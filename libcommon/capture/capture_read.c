@@ -323,6 +323,36 @@ static int take_record(struct kmes_capture_reader *r, struct kmes_item *item)
 	return 0;
 }
 
+/* Reports a file that does not begin with a header, by its format if that is known. */
+static int reject_file(struct kmes_capture_reader *r, const uint8_t *bytes, size_t len)
+{
+	static const struct {
+		const char *magic, *format;
+	} formats[] = {
+		{ "\x28\xb5\x2f\xfd", "zstd (use zstdcat)" },
+		{ "\xfd\x37zXZ", "xz (use xzcat)" },
+		{ "\x04\x22\x4d\x18", "lz4 (use lz4cat)" },
+		{ "BZh", "bzip2 (use bzcat)" },
+		{ "\xd4\xc3\xb2\xa1", "pcap" },
+		{ "\xa1\xb2\xc3\xd4", "pcap" },
+		{ "\x4d\x3c\xb2\xa1", "pcap" },
+		{ "\xa1\xb2\x3c\x4d", "pcap" },
+		{ "\x0a\x0d\x0d\x0a", "pcapng" },
+		{ "\x17\x08\x44tracing", "trace-cmd's trace.dat" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		size_t size = strlen(formats[i].magic);
+
+		if (len >= size && !memcmp(bytes, formats[i].magic, size))
+			return kmes_error_set(&r->err, -EPROTO,
+					      "not a KMES capture, but %s",
+					      formats[i].format);
+	}
+	return kmes_error_set(&r->err, -EPROTO, "not a KMES capture");
+}
+
 /* Not an event. In a gzip member this is damage, too: search for the next valid one. */
 static int reject_record(struct kmes_capture_reader *r)
 {
@@ -361,7 +391,7 @@ static int parse(struct kmes_capture_reader *r, struct kmes_item *item,
 			continue;
 		}
 		if (!r->has_header)
-			return kmes_error_set(&r->err, -EPROTO, "not a KMES capture");
+			return reject_file(r, at, len);
 		rc = kmes_event_parse(&r->event, at, len, EVENT_MAX);
 		if (rc < 0)
 			return reject_record(r);
