@@ -177,10 +177,10 @@ kmes-dump: missing: No such file or directory"
 	run -1 --separate-stderr kmes-dump -q empty
 	assert_equal "$stderr" "kmes-dump: empty: not a KMES capture: empty file"
 	printf '\x28\xb5\x2f\xfd\x04\x00' >other
-	run -1 --separate-stderr kmes-dump other
+	run -1 --separate-stderr kmes-dump -q other
 	assert_equal "$stderr" "kmes-dump: other: not a KMES capture, but zstd (use zstdcat)"
 	printf '\xd4\xc3\xb2\xa1\x02\x00' >other
-	run -1 --separate-stderr kmes-dump other
+	run -1 --separate-stderr kmes-dump -q other
 	assert_equal "$stderr" "kmes-dump: other: not a KMES capture, but pcap"
 	run -1 --separate-stderr kmes-dump -q .
 	assert_equal "$stderr" "kmes-dump: .: cannot read: Is a directory"
