@@ -329,7 +329,7 @@ help: #: this list
 RUN  := tests/run
 MAKE2 = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j2)
 
-deps: #: install the Debian packages that are missing, or say which
+deps: #: install the missing Debian packages, or print the command that does
 	tests/deps
 
 demo: #: show the tools at work on rings in memory
@@ -338,7 +338,7 @@ demo: #: show the tools at work on rings in memory
 	tests/demo
 
 check: export WERROR = -Werror
-check: deps #: everything below but for bench and what it shortens (up to half an hour)
+check: deps #: most tests below, some of them shortened (up to half an hour)
 	tests/promtool
 	$(MAKE2) all preloads unit-programs stress-programs vm-programs
 	$(MAKE2) SAN=address all unit-programs fuzz-programs
@@ -350,7 +350,7 @@ check: deps #: everything below but for bench and what it shortens (up to half a
 check-unit: all unit-programs #: unit tests
 	$(RUN) unit
 
-check-cli: all preloads #: the tools over the simulator
+check-cli: all preloads #: the tools, with the simulator
 	$(RUN) cli
 
 check-asan: #: unit tests and tools under AddressSanitizer and UBSan
@@ -361,7 +361,7 @@ check-tsan: #: unit and stress tests under ThreadSanitizer
 	$(MAKE2) SAN=thread unit-programs stress-programs
 	$(RUN) unit-tsan stress-tsan
 
-check-fuzz: #: mutated input for TIME seconds a program
+check-fuzz: #: mutated input, for TIME seconds per program
 	$(MAKE2) SAN=address fuzz-programs
 	KMES_FUZZ_TIME=$(TIME) $(RUN) fuzz
 
@@ -408,7 +408,7 @@ lint: #: layout, licences, warnings, options in manual pages
 format: #: lay out all C files by .clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-bench: all bench-programs #: speed, beside that of peers
+bench: all bench-programs #: speed, compared with similar programs
 	-@tests/deps bench
 	@set -e; for p in $(sort $(call progs,bench)); do echo "# $${p##*/}"; tests/with-tracefs $$p; done
 
@@ -449,7 +449,7 @@ install: all #: programs, library, manual pages, completions; to DESTDIR and pre
 	install -m 644 doc/follow.c doc/protocol.md $(call to,$(docdir))
 	for t in $(TOOLS); do install -m 644 completions/kmes-tools $(call to,$(compdir))/$$t; done
 
-uninstall: #: remove what install has put there
+uninstall: #: remove what install has installed
 	rm -f $(foreach t,$(ALL_TOOLS),$(call to,$(bindir)/$(t)) $(call to,$(mandir)/man1/$(t).1) \
 		$(call to,$(compdir)/$(t))) \
 		$(foreach s,3 4,$(call to,$(mandir)/man$(s)/kmes.$(s))) \

@@ -37,7 +37,8 @@ static struct poptOption read_table[] = {
 	TEXT("count", 'n', 'n', "exit after printing N events", "N"),
 	TEXT("duration", 'd', 'd', "exit after TIME", "TIME"),
 	TEXT("order", 'O', 'O',
-	     "time: merged by time stamp (default); cpu: as read from each CPU", "ORDER"),
+	     "time: merge by time stamp (default for rings); cpu: one CPU after another",
+	     "ORDER"),
 	POPT_TABLEEND,
 };
 

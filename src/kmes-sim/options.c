@@ -50,7 +50,7 @@ static const struct poptOption table[] = {
 	{ "max-nesting-depth", 0, POPT_ARG_STRING, NULL, OPT_DEPTH,
 	  "limit the nesting of a client's payloads, 4 to 256 (default 32)", "N" },
 	{ "deny", 0, POPT_ARG_STRING, NULL, OPT_DENY,
-	  "deny clients privileges: attach, emit or both", "attach,emit" },
+	  "deny clients the privilege to attach, to emit, or both", "attach,emit" },
 	{ "exempt", 0, POPT_ARG_NONE, NULL, OPT_EXEMPT,
 	  "do not limit the rate of clients", NULL },
 	{ "daemon", 0, POPT_ARG_NONE, NULL, OPT_DAEMON,
