@@ -30,7 +30,7 @@ _Static_assert(HOLD_NS / MARK_NS == KMES_RING_MARKS, "marks younger than HOLD_NS
 
 /* ---- rings ---- */
 
-/* What a look at a ring found besides a head. Rare: kept out of the way of an event. */
+/* What a look at a ring found besides a head. Rare, so kept off the path of events. */
 static __attribute__((cold)) void reader_note(struct kmes_reader *rd,
 					      struct kmes_ring *ring, int result)
 {

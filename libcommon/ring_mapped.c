@@ -134,10 +134,10 @@ static int ring_follow(struct kmes_ring *ring, uint64_t generation)
 	return 1;
 }
 
-/* Makes the copied span the private bytes, up to the end of a snapshot. */
+/* Uses the copied span as the private bytes, but not past the end of a snapshot. */
 static void ring_take_span(struct kmes_ring *ring, const struct kmes_ring_span *span)
 {
-	/* Lapped before the start was found: what is lost may be from before it. */
+	/* Lapped before the start was found: some of the lost events may precede it. */
 	if (span->lapped && kmesp_ring_position(ring) < ring->skip_until)
 		ring->has_last = false;
 	/* An event of a snapshot does not reach past its end. */

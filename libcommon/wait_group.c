@@ -49,7 +49,8 @@ int kmesp_wait_group_sleep(struct kmes_wait_group *g)
 
 /*
  * Sleeps one round at a time. The caller stores round and cancel with release before it
- * wakes the thread, which loads them with acquire; done and the bell vice versa.
+ * wakes the thread, which loads them with acquire; for done and the bell, the thread
+ * stores and the caller loads.
  */
 static void *group_main(void *arg)
 {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The limit of futex_waitv(2), and the rings of a group that also has a control futex. */
+/* The limit of futex_waitv(2), and of rings in a group that also has a control futex. */
 #define KMES_WAITV_MAX 128u
 #define KMES_GROUP_RINGS (KMES_WAITV_MAX - 1)
 

@@ -2,8 +2,8 @@
 /*
  * cli_print.h - events as lines on standard output.
  *
- * Formats write directly to the buffer of 64 KiB that is output with one write. After the
- * first error output is discarded; cli_print_close reports it.
+ * Formats append directly to a buffer of 64 KiB, which is output with one write. After
+ * the first error all further output is discarded; cli_print_close() reports the error.
  */
 #ifndef KMES_CLI_PRINT_H
 #define KMES_CLI_PRINT_H
@@ -37,13 +37,13 @@ void cli_print_set_boot_id(struct cli_printer *p, const uint8_t id[16]);
 void cli_print_event(struct cli_printer *p, const struct kmes_event *event);
 void cli_print_loss(struct cli_printer *p, const struct kmes_loss *loss);
 
-/* `before(arg)` is called ahead of each write that may block. */
+/* `before(arg)` is called before each write that may block. */
 void cli_print_before_wait(struct cli_printer *p, void (*before)(void *arg), void *arg);
 
 /* Writes what has been printed so far. */
 void cli_print_flush(struct cli_printer *p);
 
-/* Checks whether the reader of the output is gone, which is an error then. */
+/* Checks whether the reader of the output is gone, and treats that as an error. */
 void cli_print_check_reader(struct cli_printer *p);
 
 static inline bool cli_print_has_failed(const struct cli_printer *p)

@@ -96,7 +96,7 @@ static bool take_date(const char **s, bool basic, struct tm *tm)
 	return true;
 }
 
-/* Seconds since the epoch, in UTC or local time. */
+/* A date and a time of day, in UTC or local time, as seconds since the epoch. */
 static int64_t seconds_at(struct tm date, uint64_t clock_ns, bool local)
 {
 	date.tm_hour = (int)(clock_ns / HOUR_NS);
@@ -106,7 +106,7 @@ static int64_t seconds_at(struct tm date, uint64_t clock_ns, bool local)
 	return local ? mktime(&date) : timegm(&date);
 }
 
-/* A point since the epoch; the when->unit_ns from there must fit in 64 bits. */
+/* Stores a time since the epoch; the end of its unit must also fit in 64 bits. */
 static const char *set_point(struct kmes_when *when, int64_t seconds, uint64_t ns)
 {
 	uint64_t last;
@@ -234,7 +234,7 @@ int kmesp_when_parse(struct kmes_when *when, const char *text, uint64_t now_ns,
 	return *why ? -EINVAL : 0;
 }
 
-/* The time of day, `days` days after that of `base_ns`; 0 if before 1970. */
+/* The time of day on the date of `base_ns` plus `days`; 0 if that is before 1970. */
 static uint64_t clock_near(const struct kmes_when *when, uint64_t base_ns, int days)
 {
 	time_t base = (time_t)(base_ns / KMES_NS_PER_S);
