@@ -5,7 +5,7 @@
 
 #include "kmes.h"
 
-/* One ring: the events it contained, and those of them in the new one. */
+/* A ring: how many events it contained, and how many of them the new ring keeps. */
 struct resize_ring {
 	struct kmes_mapping map; /* the ring before the change */
 	uint16_t cpu;
@@ -38,8 +38,8 @@ int resize_count(struct resize_rings *rings, uint64_t capacity, struct kmes_erro
 
 /*
  * After the change: the number of rings that were replaced more than once, as far as the
- * source shows it; notes the present generations. The counts are those of the first
- * replacement.
+ * source reports this; notes the current generations. The counts remain those of the
+ * first replacement.
  */
 unsigned int resize_again(struct resize_rings *rings, struct kmes_source *src);
 

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "run.h"
 
-/* If SIGCHLD were ignored, the status would be lost. Restored for the program. */
+/* If SIGCHLD were ignored, the status would be lost. The program gets this one back. */
 static struct sigaction original_child;
 
 static void need_child_signal(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * demo.c - --demo: events as in the audit trail of a small server, some dozens per
- * second.
+ * demo.c - --demo: events like those in the audit trail of a small server, a few dozen
+ * per second.
  */
 #include <string.h>
 #include <time.h>
@@ -58,7 +58,7 @@ static const char *const states[] = { "starting", "running", "stopping", "stoppe
 static const uint32_t masks[] = { 0x00120089, 0x00120116, 0x001200a9, 0x001f01ff,
 				  0x00010000 };
 
-/* An event under construction. */
+/* An event being built. */
 struct draft {
 	struct sim_demo *demo;
 	const struct actor *actor;

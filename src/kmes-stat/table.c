@@ -24,7 +24,7 @@ static void cell_rate(char *cell, struct stat_rate rate)
 		snprintf(cell, CELL, "-");
 }
 
-/* Bytes and how much of the capacity they are. */
+/* Bytes, and their percentage of the capacity. */
 static void cell_used(char *cell, const struct stat_row *row)
 {
 	double capacity = (double)row->capacity_bytes.value;
@@ -105,7 +105,7 @@ static struct libscols_table *new_table(const char *const *names, size_t count)
 
 	if (!table)
 		cli_no_memory();
-	/* Never cut or spread by the terminal's width. */
+	/* Neither truncated nor stretched to the width of the terminal. */
 	scols_table_enable_maxout(table, 0);
 	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
 	for (i = 0; i < count; i++)

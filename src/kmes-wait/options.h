@@ -17,13 +17,13 @@ struct wait_opts {
 	bool on_idle;
 	uint64_t idle_ns;
 
-	bool surviving; /* events that are in the rings already count too */
+	bool surviving; /* events that are already in the rings count, too */
 	bool quiet;
 	uint64_t timeout_ns; /* UINT64_MAX: none */
 	char **command;	     /* NULL: none */
 };
 
-/* Parses everything; wrong usage is reported and exits 2. */
+/* Parses the whole command line. Reports a usage error and exits with status 2. */
 void wait_options_parse(struct wait_opts *opts, struct cli *cli, int argc, char **argv);
 void wait_options_fini(struct wait_opts *opts);
 
