@@ -9,9 +9,9 @@
  *
  * Access to a buffer's writer: only by its own CPU, through the slot, with interrupts
  * off; if that CPU is offline, only by the replacer, which holds the CPU hotplug lock.
- * All others read single counters or the pages. A replaced buffer is no longer
- * reachable through its slot: after the replacer, only kmes_heal.c writes its producer
- * page, from a work item that never runs concurrently with itself.
+ * All other code reads only individual counters or the pages. A replaced buffer is no
+ * longer reachable through its slot: after the replacer, only kmes_heal.c writes its
+ * producer page, from a work item that never runs concurrently with itself.
  */
 #ifndef KMES_MODULE_H
 #define KMES_MODULE_H

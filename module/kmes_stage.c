@@ -20,9 +20,9 @@
 
 /*
  * The size of the area for these entries. Of a batch larger than the ring, the newest
- * events that fill the ring must not be overwritten. An entry being copied overwrites
- * fewer bytes than the largest one has, and fewer than that are unused at the end of the
- * area when it wraps.
+ * events that fill the ring must not be overwritten in the area. An entry being copied
+ * overwrites at most as many bytes as the largest one has, and fewer than that remain
+ * unused at the end of the area when it wraps.
  */
 static size_t area_size(const struct kmes_batch_entry *entries, u32 count, u64 capacity)
 {
@@ -56,7 +56,7 @@ static int alloc_pages_of(struct kmes_stage *st, unsigned long count)
 	return 0;
 }
 
-/* Single pages: large blocks are scarce, and only powers of two. */
+/* Single pages: large blocks are scarce, and come in powers of two only. */
 static int map_pages(struct kmes_stage *st, size_t size)
 {
 	int err = kmes_buffer_check_memory(size, 1);
@@ -79,7 +79,7 @@ static void free_pages_of(struct kmes_stage *st)
 	kvfree(st->pages);
 }
 
-/* More than a page is charged to the process's account, by the size really allocated. */
+/* Charges the size actually allocated to the process's account if more than a page. */
 static int alloc_area(struct kmes_stage *st)
 {
 	size_t size = PAGE_ALIGN(st->size);
@@ -115,7 +115,7 @@ static int reserve(struct kmes_stage *st, const struct kmes_batch_entry *entries
 	return alloc_area(st);
 }
 
-/* Copies type and payload to `at`, at once if they are adjacent in user memory. */
+/* Copies type and payload to `at`, in one step if they are adjacent in user memory. */
 static bool copy_from_entry(u8 *at, const struct kmes_batch_entry *e)
 {
 	if (e->payload == e->event_type + e->event_type_len)
@@ -152,7 +152,7 @@ static int copy_entry(struct kmes_stage *st, const struct kmes_batch_entry *e,
  * Copies and checks entries up to the first invalid one; their lengths have been checked.
  * The caller sets the limits and the capacity in `st`, provides `records`, and always
  * calls kmes_stage_fini() afterwards. st->count is the number of complete records. May
- * sleep. Returns why it ended: 0, -EFAULT, -EINVAL, -ENOMEM, -EINTR.
+ * sleep. Returns 0, or why it stopped: -EFAULT, -EINVAL, -ENOMEM, -EINTR.
  */
 int kmes_stage(struct kmes_stage *st, const struct kmes_batch_entry *entries,
 	       struct kmes_record *records, u32 count)

@@ -105,9 +105,9 @@ static int subject_of_leader(struct kmes_subject *s, struct task_struct *task)
 }
 
 /*
- * The process of the caller's pidfd, until kmes_subject_put(). 0; -EBADF; -ESRCH: it has
- * exited; -EPERM: the caller may not act for it; -EOPNOTSUPP: this kernel has no function
- * to look it up.
+ * The process that a pidfd of the caller refers to; the caller then calls
+ * kmes_subject_put(). 0; -EBADF; -ESRCH: the process has exited; -EPERM: the caller may
+ * not act for it; -EOPNOTSUPP: this kernel has no function to look it up.
  */
 int kmes_subject_of(struct kmes_subject *s, int pidfd)
 {
