@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Walking payloads: positions, ends, hints of keys; and the width of code points. */
+/* Walking payloads: positions, ends, hints from keys; and the width of code points. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "unit.h"
 
 /*
- * The walk as letters: T, I, K, V for a token at the top, in a list, as key, as value; a
- * bracket after it if it is a container; then what follows: `.` end, `:` value, `,` next,
- * and `)` for each container that ends.
+ * The walk as letters: T, I, K, V for a token at the top, as an item of an array, as a
+ * key, as a value; a bracket after it if it is a container; then what follows: `.` the
+ * end, `:` a value, `,` another item, and `)` for each container that ends.
  */
 static const char *walk(const char *payload, size_t len)
 {

@@ -11,7 +11,7 @@
 #define CAPACITY 65536u
 static const struct kmes_stamp no_stamp;
 
-/* Tries to write an event with this many bytes of type and payload. */
+/* Tries to write an event with a type and a payload of these sizes in bytes. */
 static int try_write(struct testring *ring, uint16_t type_len, uint32_t payload_len)
 {
 	static const uint8_t text[0x20000];
@@ -370,8 +370,9 @@ TEST(ring_sizes_below_a_header_are_not_walked)
 }
 
 /*
- * A wrong size that leads into an event, which is noticed, or past several, which may not
- * be; the ring stays consistent and no count goes below zero. [E13]
+ * A wrong size may lead into the middle of an event, which is noticed, or past several
+ * events, which may go unnoticed; the ring stays consistent and no count goes below zero.
+ * [E13]
  */
 TEST(ring_wrong_size_never_makes_the_counts_disagree)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A walk over a mapped ring: each event once beside an active writer. */
+/* A walk over a mapped ring visits each event once, even while a writer is active. */
 #include <errno.h>
 #include <unistd.h>
 
