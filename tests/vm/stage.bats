@@ -9,6 +9,12 @@ calm() {
 	! dmesg | grep -i 'out of memory\|oom-kill\|invoked oom\|allocation failure'
 }
 
+# stops CASE: calm, for a case that stops its callers by userfaultfd.
+stops() {
+	[ -e /proc/sys/vm/unprivileged_userfaultfd ] || skip "this kernel has no userfaultfd"
+	calm "$1"
+}
+
 # may_invoke_oom CAPACITY: how many allocations of a resize may invoke the OOM killer.
 may_invoke_oom() {
 	local event=/sys/kernel/tracing/events/kmem/mm_page_alloc
@@ -32,19 +38,19 @@ may_invoke_oom() {
 }
 
 @test "150 threads stopped in a batch have at most one ring's capacity staged" {
-	calm threads-stopped
+	stops threads-stopped
 }
 
 @test "so do 150 threads that emit large single events, exempt from the rate" {
-	calm large-events-stopped
+	stops large-events-stopped
 }
 
 @test "memory that a call returns wakes every waiting thread that fits into it" {
-	calm siblings-woken
+	stops siblings-woken
 }
 
 @test "150 processes stopped in a batch have at most their share of memory staged" {
-	calm processes-stopped
+	stops processes-stopped
 }
 
 @test "150 flooding threads leave other processes their memory and events" {

@@ -41,10 +41,21 @@ static int get(const int *count)
 	return __atomic_load_n(count, __ATOMIC_SEQ_CST);
 }
 
+/* A child that has ended at this point has failed one of its checks. */
+static void check_children(void)
+{
+	siginfo_t ended = { 0 };
+
+	if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0)
+		check_eq(ended.si_pid, 0);
+}
+
 static void wait_for(const int *count, int at_least)
 {
-	while (get(count) < at_least)
+	while (get(count) < at_least) {
+		check_children();
 		sleep_ms(10);
+	}
 }
 
 static void prepare(void)
