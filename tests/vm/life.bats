@@ -17,7 +17,7 @@ bats_require_minimum_version 1.5.0
 	[ -e /sys/kernel/kmes/stream_id ]
 }
 
-@test "the module is loaded and unloaded 50 times during emission" {
+@test "the module is loaded and unloaded up to 50 times during emission" {
 	life_cases under-emission
 }
 
