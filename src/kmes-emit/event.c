@@ -10,7 +10,7 @@ static void put_json(struct json *json, struct kmes_pack *out, const char *text,
 		     const char *what)
 {
 	struct kmes_error why = { "" };
-	char full[256];
+	char full[sizeof(why.text) + 32];
 
 	if (json_value(json, text, strlen(text), out, &why) == 0)
 		return;
