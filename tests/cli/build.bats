@@ -17,7 +17,7 @@ sources() {
 	local dir
 	for dir in here "there, further"; do
 		sources "$KMES_TMP/$dir"
-		env -u MAKEFLAGS make -s -j2 -C "$KMES_TMP/$dir" CFLAGS=-g all
+		env -u MAKEFLAGS -u WERROR make -s -j2 -C "$KMES_TMP/$dir" CFLAGS=-g all
 	done
 	diff -r here/build/bin "there, further/build/bin"
 	cmp here/build/lib/libkmes.a "there, further/build/lib/libkmes.a"
