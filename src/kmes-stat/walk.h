@@ -49,7 +49,8 @@ void stat_walk_close(struct stat_walk *walk);
 /*
  * Continues the walk and reports the state. Adds the visited events to `types` unless it
  * is NULL. 0 or -errno; after -EBADMSG (the ring contains something that is not an event)
- * and -EPROTO (it was replaced by nothing) the state is valid, but its events are unknown.
+ * and -EPROTO (it was replaced by nothing) the state is valid, but its events are
+ * unknown.
  */
 int stat_walk_on(struct stat_walk *walk, struct kmes_source *src,
 		 struct stat_types *types, struct stat_ring_state *state,
