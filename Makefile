@@ -108,11 +108,11 @@ ALL_TOOLS := kmes-dump kmes-emit kmes-resize kmes-run kmes-sim kmes-stat kmes-wa
 OBJS_kmes-dump := \
 	input \
 	main \
-	names \
 	options \
 	order \
 	playback \
 	record \
+	rotation \
 	run \
 	tally \
 
@@ -136,10 +136,10 @@ OBJS_kmes-run := \
 	call \
 	emit \
 	fds \
-	filter \
 	loop \
 	main \
 	program \
+	seccomp \
 	serve \
 	signals \
 	target \

@@ -281,7 +281,7 @@ int kmes_config_set(enum kmes_setting_id id, const char *text, size_t len);
 int kmes_sysfs_init(void);
 void kmes_sysfs_fini(void);
 
-/* kmes_process.c: events about processes. */
+/* kmes_process_events.c: events about processes. */
 
 int kmes_process_set(bool on);
 

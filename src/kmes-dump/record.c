@@ -61,7 +61,7 @@ static void fail(struct dump_recorder *rec, int error, uint64_t safe_events)
 /* Removes the oldest file if there are more than `count`. 1, 0 or -errno. */
 static int keep_newest(struct dump_recorder *rec, uint64_t count)
 {
-	int rc = dump_names_remove_oldest(&rec->names, count);
+	int rc = dump_rotation_remove_oldest(&rec->names, count);
 
 	rec->has_removed |= rc > 0;
 	return rc;
@@ -93,7 +93,7 @@ static bool is_input(const void *in, const struct stat *st)
 /* --keep must not remove an input. */
 static void check_kept(const struct dump_recorder *rec)
 {
-	char *name = rec->opts->keep ? dump_names_find(&rec->names, is_input, rec->in)
+	char *name = rec->opts->keep ? dump_rotation_find(&rec->names, is_input, rec->in)
 				     : NULL;
 
 	if (name)
@@ -109,7 +109,7 @@ static int prepare_file(struct dump_recorder *rec, int fd, bool append)
 		return -errno;
 	if (dump_input_is(rec->in, &st))
 		refuse_own_input(rec->opts->file, "would be overwritten");
-	if (S_ISREG(st.st_mode) && dump_names_lock(fd) < 0)
+	if (S_ISREG(st.st_mode) && dump_rotation_lock(fd) < 0)
 		return -EBUSY;
 	append = append && st.st_dev == rec->dev && st.st_ino == rec->ino;
 	if (!append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
@@ -182,11 +182,11 @@ static int open_next(struct dump_recorder *rec)
 
 	do {
 		free(rec->path);
-		fd = dump_names_create(&rec->names, &rec->path);
+		fd = dump_rotation_create(&rec->names, &rec->path);
 	} while ((fd == -ENOSPC || fd == -EDQUOT) && rec->opts->keep &&
 		 make_space(rec) > 0);
 	if (fd >= 0)
-		dump_names_lock(fd);
+		dump_rotation_lock(fd);
 	return fd;
 }
 
@@ -263,7 +263,7 @@ void dump_record_open(struct dump_recorder *rec)
 	rec->is_open = true;
 	dump_input_info(rec->in, &rec->info);
 	if (rec->is_rotated)
-		rc = dump_names_init(&rec->names, rec->opts->file);
+		rc = dump_rotation_init(&rec->names, rec->opts->file);
 	if (rc < 0) {
 		cli_error("%s: %s", rec->opts->file, strerror(-rc));
 		exit(CLI_FAILED);
@@ -357,7 +357,7 @@ int dump_record_close(struct dump_recorder *rec)
 {
 	end(rec);
 	free(rec->path);
-	dump_names_fini(&rec->names);
+	dump_rotation_fini(&rec->names);
 	if (dump_record_reader_is_gone(rec) || was_stopped(rec))
 		return CLI_DONE;
 	return rec->error ? CLI_FAILED : CLI_DONE;

@@ -6,7 +6,7 @@
 
 #include "capture/capture.h"
 #include "input.h"
-#include "names.h"
+#include "rotation.h"
 
 struct dump_recorder {
 	const struct dump_record_opts *opts;
@@ -16,7 +16,7 @@ struct dump_recorder {
 	char *path;
 	bool is_open, is_rotated;
 	bool has_removed; /* files because of --keep */
-	struct dump_names names;
+	struct dump_rotation names;
 	uint64_t opened_ns, pushed_ns; /* CLOCK_MONOTONIC */
 	uint64_t events;	       /* in this file */
 	uint64_t safe_events;	       /* in previous files */

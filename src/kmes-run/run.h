@@ -17,7 +17,7 @@
 /* Exit statuses of env(1). */
 enum { RUN_FAILED = 125, RUN_CANNOT_RUN = 126, RUN_NOT_FOUND = 127 };
 
-/* ---- filter.c ---- */
+/* ---- seccomp.c ---- */
 
 /*
  * Installs the filter for the calling thread and what it becomes; a listener, or -errno:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * kmes_process.c - events for fork, exec and exit of processes, from the scheduler's
- * tracepoints. Threads are not reported.
+ * kmes_process_events.c - events for fork, exec and exit of processes, from the
+ * scheduler's tracepoints. Threads are not reported.
  *
  * Up to 6.12, probes are called with preemption disabled; later kernels do not disable
  * it. The probes never sleep, allocate or free, on PREEMPT_RT either: all that they use

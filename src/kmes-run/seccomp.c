@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * filter.c - the seccomp filter: three call numbers go to the listener, all others pass.
+ * seccomp.c - the seccomp filter: three call numbers go to the listener, all others pass.
  *
  * A seccomp(2) call that installs a listener goes there, too, only to report why the
  * kernel refuses it; it is then continued.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* names.c - creates numbered files, and finds them by their names. */
-#include "names.h"
+/* rotation.c - creates numbered files, and finds them by their names. */
+#include "rotation.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static bool skip_digits(const char **text, size_t count)
 }
 
 /* The number in a name of our form; 0: another name. */
-static uint64_t number_of(const struct dump_names *names, const char *name)
+static uint64_t number_of(const struct dump_rotation *names, const char *name)
 {
 	size_t stem = strlen(names->stem);
 	uint64_t number;
@@ -78,7 +78,7 @@ static bool is_file(int dir, const struct dirent *entry)
 }
 
 /* Visits the files in any order. 0 or -errno. */
-static int each_file(const struct dump_names *names, visitor *visit, void *arg)
+static int each_file(const struct dump_rotation *names, visitor *visit, void *arg)
 {
 	DIR *dir = opendir(*names->dir ? names->dir : ".");
 	struct dirent *entry;
@@ -105,7 +105,7 @@ static void note_highest(void *arg, int dir, const char *name, uint64_t number)
 		*highest = number;
 }
 
-int dump_names_init(struct dump_names *names, const char *file)
+int dump_rotation_init(struct dump_rotation *names, const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	const char *name = slash ? slash + 1 : file;
@@ -120,14 +120,14 @@ int dump_names_init(struct dump_names *names, const char *file)
 	return each_file(names, note_highest, &names->last);
 }
 
-void dump_names_fini(struct dump_names *names)
+void dump_rotation_fini(struct dump_rotation *names)
 {
 	free(names->dir);
 	free(names->stem);
 	free(names->ext);
 }
 
-int dump_names_create(struct dump_names *names, char **path)
+int dump_rotation_create(struct dump_rotation *names, char **path)
 {
 	char when[32];
 	time_t now = time(NULL);
@@ -156,7 +156,7 @@ int dump_names_create(struct dump_names *names, char **path)
 	}
 }
 
-int dump_names_lock(int fd)
+int dump_rotation_lock(int fd)
 {
 	/* A file system without locks is accepted. */
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
@@ -165,7 +165,7 @@ int dump_names_lock(int fd)
 static bool is_being_written(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	bool is = fd >= 0 && dump_names_lock(fd) < 0;
+	bool is = fd >= 0 && dump_rotation_lock(fd) < 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -192,7 +192,7 @@ static void note_oldest(void *arg, int dir, const char *name, uint64_t number)
 }
 
 /* Removes a file that is not being written. 1; 0: it is; or -errno. */
-static int remove_file(const struct dump_names *names, const char *name)
+static int remove_file(const struct dump_rotation *names, const char *name)
 {
 	int rc = 0, dir = open(*names->dir ? names->dir : ".", O_RDONLY | O_CLOEXEC);
 
@@ -205,7 +205,7 @@ static int remove_file(const struct dump_names *names, const char *name)
 	return rc;
 }
 
-int dump_names_remove_oldest(const struct dump_names *names, uint64_t keep)
+int dump_rotation_remove_oldest(const struct dump_rotation *names, uint64_t keep)
 {
 	struct oldest o = { 0 };
 	int rc = 0;
@@ -239,8 +239,9 @@ static void note_found(void *arg, int dir, const char *name, uint64_t number)
 		search->found = strdup(name);
 }
 
-char *dump_names_find(const struct dump_names *names,
-		      bool (*is)(const void *arg, const struct stat *st), const void *arg)
+char *dump_rotation_find(const struct dump_rotation *names,
+			 bool (*is)(const void *arg, const struct stat *st),
+			 const void *arg)
 {
 	struct search search = { is, arg, NULL };
 	char *path = NULL;
