@@ -349,17 +349,24 @@ static long objects_of_zombies(void)
 	return after - before;
 }
 
+/*
+ * Other tasks, and KASAN's quarantine, free objects meanwhile; an object held for each
+ * zombie would show in every try.
+ */
 static void unreaped(void)
 {
 	long without, with;
+	int tries = 0;
 
 	objects_of_zombies();
-	without = objects_of_zombies();
-	begin();
-	with = objects_of_zombies();
-	end();
-	printf("# %ld objects, with events %ld\n", without, with);
-	check(with - without < ZOMBIES / 2);
+	do {
+		without = objects_of_zombies();
+		begin();
+		with = objects_of_zombies();
+		end();
+		printf("# %ld objects, with events %ld\n", without, with);
+	} while (with - without >= ZOMBIES / 2 && ++tries < 5);
+	check(tries < 5);
 }
 
 static void off_by_default(void)
