@@ -7,8 +7,8 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "base/pack_fast.h"
 #include "kmes_pack.h"
-#include "trace/pack_fast.h"
 #include "trace/trace_program.h"
 
 #define TYPE_MAX 512u

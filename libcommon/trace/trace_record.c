@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pack_fast.h"
 #include "kmes_pack.h"
-#include "trace/pack_fast.h"
 #include "trace/trace_program.h"
 
 /* The state of a conversion. */

@@ -181,10 +181,8 @@ static int take_ring(struct stat_sampler *s, struct stat_ring *ring,
 	/* A corrupt ring costs only its own values. */
 	if (rc < 0 && rc != -EBADMSG && rc != -EPROTO)
 		return kmes_error_set(err, rc, "%s", ring->error.text);
-	if (rc == 0) {
+	if (rc == 0)
 		ring->error.text[0] = '\0';
-		ring->is_reported = false;
-	}
 	memset(&ring->row, 0, sizeof(ring->row));
 	ring->row.cpu = ring->walk.map.cpu;
 	ring->row.reset = is_new_stream || (state.replaced && before.total.known);

@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/float.h"
+#include "base/pack_fast.h"
+#include "kmes_pack.h"
 #include "print/time_text.h"
 #include "tap.h"
 
@@ -22,6 +24,7 @@ static uint64_t numbers[VALUES]; /* of 6 digits */
 static uint64_t stamps[VALUES];	 /* of 19 digits */
 static uint64_t small[VALUES];	 /* below 10000 */
 static uint64_t reals[VALUES];	 /* bits of random doubles from 1e-9 to 1e9 */
+static uint64_t mixed[VALUES];	 /* of 1 to 64 bits */
 static uint64_t prices[VALUES];	 /* bits of doubles with two digits after the point */
 static char strings[VALUES][32];
 static char memory[1 << 16];
@@ -209,6 +212,21 @@ static char *cached_date(char *p, unsigned int i)
 	return kmesp_put_clock_iso(p, &clock, 1796000000 * KMES_NS_PER_S + i);
 }
 
+/* ---- MessagePack ---- */
+
+static char *plain_pack(char *p, unsigned int i)
+{
+	struct kmes_pack pack = kmes_pack_begin(p, KMES_PUT_SIZE);
+
+	kmes_pack_uint(&pack, mixed[i]);
+	return p + pack.len;
+}
+
+static char *tuned_pack(char *p, unsigned int i)
+{
+	return (char *)kmesp_pack_uint((uint8_t *)p, mixed[i]);
+}
+
 static void make_values(void)
 {
 	uint64_t x = 88172645463325252;
@@ -220,6 +238,7 @@ static void make_values(void)
 		numbers[i] = 100000 + (x >> 8) % 900000;
 		stamps[i] = 1796000000 * KMES_NS_PER_S + (x >> 20);
 		small[i] = (x >> 8) % 10000;
+		mixed[i] = x >> (x & 63);
 		price = (double)((x >> 20) % 1000000) / 100;
 		memcpy(&prices[i], &price, sizeof(price));
 		real = (double)(x >> 11) / 9007199254740992.0 *
@@ -242,6 +261,7 @@ int main(void)
 	bench("double with 2 decimals, by trial:", trial_price, tuned_price);
 	bench("hex of 16 bytes, digit by digit:", loop_hex, tuned_hex);
 	bench("string of 8 to 31 bytes, by byte:", loop_escaped, tuned_escaped);
+	bench("MessagePack integer, by comparisons:", plain_pack, tuned_pack);
 	bench("ISO time, gmtime_r and strftime:", strftime_date, tuned_date);
 	bench("ISO time of the same second, strftime:", strftime_date, cached_date);
 	return 0;

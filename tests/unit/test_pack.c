@@ -2,9 +2,9 @@
 /* The small MessagePack writer, and a producer's events about itself. */
 #include <string.h>
 
+#include "base/pack_fast.h"
 #include "kmes_msgpack.h"
 #include "kmes_self.h"
-#include "trace/pack_fast.h"
 #include "unit.h"
 
 static __u8 buf[KMES_SELF_SIZE];

@@ -28,7 +28,8 @@ static inline uint8_t *kmesp_pack_form(uint8_t *to, uint8_t form, uint64_t v,
 /*
  * The encoding of a number by its highest set bit; entries 64 to 127 are for negative
  * numbers, by their highest clear bit. A table, because branches on the size of a number
- * are mispredicted.
+ * are mispredicted. Integers of 1 to 64 bits: by comparisons 3.7 ns, this: 3.0 ns
+ * (tests/bench/bench_base.c).
  */
 struct kmes_pack_number {
 	uint8_t form, mask; /* the first byte: format, and the number under the mask */
